@@ -103,43 +103,43 @@ class PlannedHistory(RuleBasedStateMachine):
         assert list(shares.leaves) == [row.queue for row in rows if not state.children(row.queue)]
 
     @rule()
-    def line_up_those_who_wait(self) -> None:
+    def compare_pending_queues(self) -> None:
         """JobsByClass may have other numbers, but the same jobs are of one kind."""
         lines = self.sources.pending.queues()
         fresh = PlainSources(self.state, self.settings).pending.queues()
         assert {queue: _shown(line) for queue, line in lines.items()} == {
             queue: _shown(line) for queue, line in fresh.items()
         }
-        by_kind: dict[JobClass, set[WorkloadName]] = {}
+        by_class: dict[JobClass, set[WorkloadName]] = {}
         for line in lines.values():
             for job_class, keys in line.classes.items():
-                by_kind.setdefault(job_class, set()).update([name for *_, name in keys])
-        for job_class in by_kind:
+                by_class.setdefault(job_class, set()).update([name for *_, name in keys])
+        for job_class in by_class:
             assert sorted(self.sources.pending.queues_with([job_class])) == sorted(
                 queue for queue, line in lines.items() if job_class in line.classes
             )
-        assert sorted(self.sources.pending.queues_with(by_kind)) == sorted(
+        assert sorted(self.sources.pending.queues_with(by_class)) == sorted(
             queue for queue, line in lines.items() if line.classes
         )
         tally = self.sources.pending.summaries()
         assert {job_class: each.size for job_class, each in tally.items()} == {
-            job_class: len(names) for job_class, names in by_kind.items()
+            job_class: len(names) for job_class, names in by_class.items()
         }
         for job_class, each in tally.items():
-            assert each.job in by_kind[job_class]
+            assert each.job in by_class[job_class]
             assert each.pods == lines[self.state.workloads[each.job].queue].jobs[each.job].pods
             assert self.sources.pending.request(job_class) == charge_of(
                 self.state, each.job, each.pods
             )
 
     @rule()
-    def count_pods_that_wait(self) -> None:
+    def compare_waiting_pods(self) -> None:
         fresh = IncrementalSources(self.state, self.settings).waiting_pods
         assert self.sources.waiting_pods.by_shape() == fresh.by_shape()
         assert self.sources.waiting_pods.marked_queues() == fresh.marked_queues()
 
     @rule()
-    def look_for_room(self) -> None:
+    def compare_infeasible_classes(self) -> None:
         """For whom there was no room before there is none now, unless a node may have more."""
         sources = self.sources
         sources.pending.queues()
@@ -154,7 +154,7 @@ class PlannedHistory(RuleBasedStateMachine):
             }
 
     @rule(data=st.data())
-    def line_up_those_who_may_give_way(self, data: st.DataObject) -> None:
+    def compare_candidates(self, data: st.DataObject) -> None:
         state, pool = self.state, self.sources.candidates
         fresh = PlainSources(state, self.settings).candidates
         for queue in state.queues:
@@ -166,7 +166,7 @@ class PlannedHistory(RuleBasedStateMachine):
         assert pool.lowest_of_all() == min((p for p in every if p is not None), default=None)
 
     @rule(data=st.data(), most=st.sampled_from([None, 1, 3]))
-    def see_who_would_leave_first(self, data: st.DataObject, most: int | None) -> None:
+    def compare_first_victims(self, data: st.DataObject, most: int | None) -> None:
         """Of all leaves, whoever claims; some are spared, or had a turn in the same cycle."""
         state, division = self.state, self.sources.shares
         division.catch_up()
@@ -180,16 +180,18 @@ class PlannedHistory(RuleBasedStateMachine):
         )
         found = self.bounds.first_victims.first(most, division, pool)
 
-        def hold_race(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
+        def make_tournament(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
             world = state, division.draw, division.numbers
             return QueueTournament(*world, offer, lines, *EVICTION_RULES)
 
-        line = EvictionOrder(state, pool, [(leaf, _anybody) for leaf in division.leaves], hold_race)
+        line = EvictionOrder(
+            state, pool, [(leaf, _every_candidate) for leaf in division.leaves], make_tournament
+        )
         popped = list(iter(line.pop, None))
         assert [each.job for each in found] == [each.job for each in popped][:most]
 
     @rule()
-    def see_whether_anybody_may_reclaim(self) -> None:
+    def compare_reclaiming_classes(self) -> None:
         division, lines = self.sources.shares, self.sources.pending
         division.catch_up()
         fresh = ReclaimingClasses(self.state)
@@ -315,7 +317,7 @@ def _leaf_names(state: ClusterState) -> list[QueueName]:
     return sorted({workload.queue for workload in state.workloads.values()})
 
 
-def _anybody(_: Candidate) -> bool:
+def _every_candidate(_: Candidate) -> bool:
     return True
 
 

@@ -41,7 +41,7 @@ LARGE_JOB_IN_FRONT = (
 )
 
 
-def test_a_job_without_room_does_not_cost_those_behind_it_their_turn() -> None:
+def test_a_job_without_room_does_not_cost_jobs_behind_it_their_turn() -> None:
     """In KAI's order the room is for b, which holds more than its due already."""
     first = {
         faithful: told(*cycles(world(*LARGE_JOB_IN_FRONT), chosen, planned, 1))
@@ -80,7 +80,7 @@ def test_a_job_without_room_that_comes_next_is_passed_over_too() -> None:
 def test_turns_go_as_if_each_were_the_first(
     events: list[Event], more: tuple[tuple[str, int], ...]
 ) -> None:
-    """Whether anybody asks why or not, and whatever is remembered from turn to turn."""
+    """Whether every_candidate asks why or not, and whatever is remembered from turn to turn."""
     chosen = replace(ALLOCATE, queue_depth=more)
     state = build(events)
     with state.trial():
@@ -98,7 +98,7 @@ def test_turns_go_as_if_each_were_the_first(
 
 
 @given(events=worlds())
-def test_everybody_who_starts_nothing_has_one_turn(events: list[Event]) -> None:
+def test_a_job_that_starts_nothing_has_one_turn(events: list[Event]) -> None:
     state = build(events)
     turns: list[WorkloadName] = []
     with state.trial():

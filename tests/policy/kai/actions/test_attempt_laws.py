@@ -106,7 +106,7 @@ def cycle(state: ClusterState, chosen: KaiSettings) -> list[Decision]:
 
 @settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
-def test_nobody_loses_a_place_but_for_somebody_who_gets_one(
+def test_a_job_loses_its_place_only_for_a_job_that_gets_one(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     """The peer may take a place again that it gave in the same cycle; we do not."""
@@ -133,7 +133,7 @@ def test_the_changes_are_the_plan_without_its_waits(
 
 @settings(max_examples=scale_examples(50))
 @given(state=busy_worlds())
-def test_whoever_is_protected_keeps_what_it_needs(state: ClusterState) -> None:
+def test_a_protected_job_keeps_its_minimum(state: ClusterState) -> None:
     """All of them started 100 s ago, and may run for 200."""
     chosen = KaiSettings(
         actions=("allocate", "reclaim", "preempt"),  # consolidation does not ask
@@ -149,9 +149,7 @@ def test_whoever_is_protected_keeps_what_it_needs(state: ClusterState) -> None:
 @pytest.mark.exhaustive
 @settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
-def test_tries_that_are_not_made_would_have_failed(
-    state: ClusterState, chosen: KaiSettings
-) -> None:
+def test_skipped_attempts_would_have_failed(state: ClusterState, chosen: KaiSettings) -> None:
     decisions = cycle(state, chosen)
     with mock.patch.object(RoomBound, "allows", return_value=True):
         assert cycle(state, chosen) == decisions
@@ -172,7 +170,7 @@ def test_gangs_that_are_not_placed_one_by_one_would_not_have_fitted(
 
 @settings(max_examples=scale_examples(50))
 @given(state=busy_worlds(), chosen=all_settings)
-def test_what_is_promised_fits_once_everybody_has_left(
+def test_what_is_reserved_fits_once_all_terminating_pods_have_left(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     with state.trial():

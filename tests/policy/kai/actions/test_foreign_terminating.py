@@ -118,7 +118,7 @@ def test_what_a_foreign_pod_releases_is_promised_once() -> None:
     assert [(each.workload, type(each)) for each in plan.decisions] == [("a", Reserve), ("b", Wait)]
 
 
-def test_a_state_with_a_foreign_leaver_is_not_what_the_next_cycle_finds() -> None:
+def test_a_state_with_a_terminating_foreign_pod_is_not_what_the_next_cycle_finds() -> None:
     """The look ahead may go on from what a cycle left behind only where no pod is leaving."""
     state = state_with(node("n1"))
     terminating = TerminatingPods(state)
@@ -133,7 +133,7 @@ def test_a_state_with_a_foreign_leaver_is_not_what_the_next_cycle_finds() -> Non
         assert terminating.is_any() == is_leaving
 
 
-def test_a_port_that_a_foreign_pod_frees_is_seen_by_who_planned_before() -> None:
+def test_a_port_that_a_foreign_pod_frees_is_seen_by_a_policy_that_planned_before() -> None:
     """It holds nothing else, so that the room of its node is the same with and without it."""
     asks = PodSet(name="main", count=1, min_count=1, requests=(0, 1000), constraints=WEB)
     job = replace(workload("job", "team"), pod_sets=PodSets((asks,)))

@@ -90,7 +90,7 @@ def test_shares_count_what_one_asks_for_that_is_held(chosen: KaiSettings) -> Non
 
 
 @in_both_modes
-def test_a_claim_looks_for_others_than_a_victim_that_is_held(chosen: KaiSettings) -> None:
+def test_an_attempt_looks_for_other_victims_than_a_held_one(chosen: KaiSettings) -> None:
     """B2 is the newer of the two that could leave for a; held, b1 has to, then nobody can."""
     state = world(
         "n0=2",

@@ -163,7 +163,7 @@ def test_kai_stops_what_it_has_just_started() -> None:
     assert two_cycles(KAI_DOES, planned, OWN)[0] == KAI_DOES.ahead
 
 
-def test_those_behind_are_held_back_too_and_those_who_are_safe_start() -> None:
+def test_jobs_behind_are_held_back_too_and_safe_jobs_start() -> None:
     """Ten nodes have a GPU to spare, and one of the nodes is wanted. Nine of forty can start."""
     jobs = [f"old{at} b 1 1 1 50 n{at}" for at in range(10)]
     jobs += ["big a 1 1 2 50 -"]
@@ -184,7 +184,7 @@ def test_those_behind_are_held_back_too_and_those_who_are_safe_start() -> None:
         (2, "wait small WouldBeEvicted, start first@n0"),
     ],
 )
-def test_a_pod_that_is_leaving_claims_in_the_next_cycle_unless_its_job_was_withdrawn(
+def test_a_terminating_pod_tries_in_the_next_cycle_unless_its_job_was_withdrawn(
     pods: int, plan: str
 ) -> None:
     """As in the first scenario, but the last pod of big still leaves a node that has no room.
@@ -212,7 +212,7 @@ PLANNED_AGAIN = """
 
 
 @pytest.mark.parametrize(("age_ms", "is_spared"), [(NEWCOMER_MS, True), (NEWCOMER_MS + 1, False)])
-def test_newcomers_are_spared_whom_the_plain_cycle_did_not_ask(
+def test_newcomers_are_spared_that_the_unrestrained_cycle_did_not_evict(
     age_ms: int, *, is_spared: bool
 ) -> None:
     """The plain cycle asks nobody: old and other are spared then, if they are new."""
@@ -226,7 +226,7 @@ def test_newcomers_are_spared_whom_the_plain_cycle_did_not_ask(
     assert spared == ({("other", numbered_pod("other", 0))} if is_spared else set())
 
 
-def test_of_those_who_would_take_from_each_other_one_gets_the_room() -> None:
+def test_of_jobs_that_would_take_from_each_other_one_gets_the_room() -> None:
     """Three GPUs, of which j8 holds one. Held back together, nobody would ever start.
 
     j1 is due the one GPU of q0; j2 needs two; j5 and the second pod of j8 would fill up.
@@ -288,7 +288,7 @@ def test_no_plan_takes_back_what_was_promised_by_the_one_before(
 
 @settings(max_examples=scale_examples(40))
 @given(state=busy_worlds(), chosen=all_settings, most_rounds=st.sampled_from([1, 2, 10]))
-def test_looking_ahead_changes_nothing_and_can_be_followed(
+def test_looking_ahead_changes_nothing_and_can_be_repeated(
     state: ClusterState, chosen: KaiSettings, most_rounds: int
 ) -> None:
     """A cycle under the same restraint decides the same: so it can be watched and explained."""
@@ -305,7 +305,7 @@ def test_looking_ahead_changes_nothing_and_can_be_followed(
 
 
 @given(state=busy_worlds(), is_faithful=st.booleans())
-def test_who_cannot_take_back_does_not_look_ahead(
+def test_without_victim_actions_there_is_no_look_ahead(
     state: ClusterState, *, is_faithful: bool
 ) -> None:
     """The peer does not; and where nobody may claim, nothing can be taken back."""

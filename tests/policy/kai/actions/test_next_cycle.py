@@ -43,7 +43,7 @@ def test_a_plan_that_only_starts_pods_is_not_carried_out_again() -> None:
     carry_out.assert_not_called()
 
 
-def test_who_leaves_a_closed_node_claims_next() -> None:
+def test_a_job_terminating_on_a_cordoned_node_takes_back_its_place_next() -> None:
     """Once it has left it waits, and takes back the place that small would have started on."""
     state = world(
         "n0=1 n1=2",
@@ -73,7 +73,7 @@ def test_it_decides_as_after_carrying_the_plan_out(state: ClusterState) -> None:
     assert found == expected
 
 
-def test_who_is_leaving_is_known_until_it_has_left_or_that_is_taken_back() -> None:
+def test_a_terminating_pod_is_known_until_it_has_left_or_that_is_undone() -> None:
     state = world("n0=4", "a=4", "job queue pods min gpu priority at\nold a 1 1 1 50 n0")
     terminating = TerminatingPods(state)
     assert not terminating.is_any()
@@ -90,7 +90,7 @@ def test_who_is_leaving_is_known_until_it_has_left_or_that_is_taken_back() -> No
     assert not terminating.is_any()
 
 
-def test_where_everybody_starts_there_is_nothing_to_tell() -> None:
+def test_where_all_jobs_start_there_is_nothing_to_explain() -> None:
     """So the cycle is not made a second time for the sake of reasons."""
     everybody = "job queue pods min gpu priority at\none a 1 1 1 50 -\ntwo a 2 1 1 50 -"
     state = world("n0=4", "a=4", everybody)

@@ -198,7 +198,7 @@ def test_a_refusal_carries_the_numbers_that_were_compared() -> None:
 
 
 @pytest.mark.parametrize("axes", [("cpu", "gpu"), ("gpu", "cpu")])
-def test_cpu_is_told_before_gpu_however_the_axes_are_listed(axes: tuple[str, str]) -> None:
+def test_cpu_is_reported_before_gpu_however_the_axes_are_listed(axes: tuple[str, str]) -> None:
     state = state_of([Bounds((1, 1), (0, 0), (1, 1), (0, 0))], axes)
     reason = refusal(state, [LEAF], (1, 1), preemptible=True)
     assert told(reason) == "OverLimit leaf cpu"

@@ -135,7 +135,7 @@ def test_a_guarantee_that_grows_lets_jobs_reclaim_that_cannot_be_preempted() -> 
         assert len(found) == expected
 
 
-def anybody(_: Candidate) -> bool:
+def every_candidate(_: Candidate) -> bool:
     return True
 
 
@@ -166,7 +166,7 @@ def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: l
         pool = EligibleCandidates(
             bounds.sources.candidates, state, record, spared, includes_settled=False
         )
-        check_first_to_leave(state, bounds, pool)
+        check_first_victims(state, bounds, pool)
         for most, kept in few.items():  # who is asked for no more than that makes no other lines
             every = bounds.first_victims.first(None, bounds.sources.shares, pool)
             found = kept.first(most, bounds.sources.shares, pool)
@@ -183,18 +183,20 @@ def change_nodes(state: ClusterState, name: WorkloadName) -> None:
     state.apply(WorkloadStarted(workload=name, placements=there, at_ms=placed.started_ms))
 
 
-def check_first_to_leave(
+def check_first_victims(
     state: ClusterState, bounds: BoundsPrefilter, pool: EligibleCandidates
 ) -> None:
     """The line of all leaves, who meet anew for each that gives way."""
     division = bounds.sources.shares
 
-    def hold_race(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
+    def make_tournament(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
         return QueueTournament(
             state, division.draw, division.numbers, offer, lines, *EVICTION_RULES
         )
 
-    line = EvictionOrder(state, pool, [(leaf, anybody) for leaf in division.leaves], hold_race)
+    line = EvictionOrder(
+        state, pool, [(leaf, every_candidate) for leaf in division.leaves], make_tournament
+    )
     popped = [each.job for each in iter(line.pop, None)]
     for most in (None, 2):
         found = bounds.first_victims.first(most, division, pool)
@@ -271,11 +273,11 @@ def first_victims(state: ClusterState, bounds: BoundsPrefilter) -> str:
     pool = EligibleCandidates(
         bounds.sources.candidates, state, CycleRecord(state), frozenset(), includes_settled=False
     )
-    check_first_to_leave(state, bounds, pool)
+    check_first_victims(state, bounds, pool)
     return bounds.first_victims.first(1, bounds.sources.shares, pool)[0].job
 
 
-def test_who_leaves_first_changes_with_what_others_are_due() -> None:
+def test_the_first_victim_changes_with_the_shares_of_others() -> None:
     """With *c* in the race *a* is due nothing."""
     state = three_queues()
     bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
@@ -284,7 +286,7 @@ def test_who_leaves_first_changes_with_what_others_are_due() -> None:
     assert first_victims(state, bounds) == "a3"
 
 
-def test_who_leaves_first_changes_with_jobs_that_are_not_asked() -> None:
+def test_the_first_victim_changes_with_jobs_that_are_no_candidates() -> None:
     """With 4 more that *a* holds it is full to 6 / 4 without its last job that may be asked."""
     state = three_queues()
     bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
@@ -299,7 +301,7 @@ def may_any_reclaim(state: ClusterState, bounds: BoundsPrefilter) -> bool:
     return bounds.reclaiming.is_any(bounds.sources.shares, bounds.sources.pending)
 
 
-def test_who_may_reclaim_changes_with_what_others_are_due() -> None:
+def test_reclaiming_classes_change_with_the_shares_of_others() -> None:
     """*a* may have 4 of 4; with *c* in the race it is due nothing, and *c* less than it asks."""
     state = three_queues()
     bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
@@ -308,7 +310,7 @@ def test_who_may_reclaim_changes_with_what_others_are_due() -> None:
     assert not may_any_reclaim(state, bounds)
 
 
-def test_a_queue_matters_while_it_is_beyond_its_guarantee_as_those_who_are_first() -> None:
+def test_a_queue_matters_while_it_is_beyond_its_guarantee_as_the_first_victims_are() -> None:
     """Of 16 GPUs *a* is guaranteed 3 and holds them; *b* is guaranteed none and holds one."""
     state = with_dues({"a": (1, 3), "b": (1, 0)})
     state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 16_000))))

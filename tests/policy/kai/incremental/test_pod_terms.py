@@ -48,7 +48,7 @@ def seen(state: ClusterState) -> tuple[bool, frozenset[str]]:
 @given(
     st.lists(st.sampled_from([ANYWHERE, ANYWHERE, NEAR_APP, FAR_FROM_TEAM]), max_size=5), st.data()
 )
-def test_what_is_followed_is_what_a_look_at_everybody_finds(
+def test_kept_terms_are_those_of_all_workloads(
     wheres: list[PodConstraints], data: st.DataObject
 ) -> None:
     state = build([])

@@ -311,7 +311,7 @@ def test_what_starts_next(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_who_starts_one_by_one_is_who_is_next_each_time(case: str) -> None:
+def test_pods_that_start_one_by_one_are_the_next_pods_each_time(case: str) -> None:
     facts, sets = read(case)
     gang, run = Gang(job(facts, sets)), run_of(sets)
     is_known = facts["is"] != "below" and facts["some"] == "-"
@@ -323,7 +323,7 @@ def test_who_starts_one_by_one_is_who_is_next_each_time(case: str) -> None:
     assert gang.one_by_one(run) == tuple(expected)
 
 
-def test_pods_are_told_in_the_order_in_which_they_start() -> None:
+def test_pods_are_listed_in_the_order_in_which_they_start() -> None:
     table = """
         set  group  order  pods
         b    -      -      ww

@@ -175,7 +175,7 @@ POOLS = """
 
 
 @pytest.mark.parametrize("row", rows(POOLS), ids=lambda row: f"{row['failed']} {row['asks']}")
-def test_pods_of_a_gang_that_go_to_other_places_are_told_apart(row: dict[str, str]) -> None:
+def test_pods_of_a_gang_with_other_constraints_are_told_apart(row: dict[str, str]) -> None:
     def gang(name: WorkloadName, pools: str) -> Workload:
         return job(
             name,
@@ -226,7 +226,7 @@ ASKS = """
 
 
 @pytest.mark.parametrize("row", rows(ASKS), ids=lambda row: f"{row['failed']} {row['asks']}")
-def test_who_asks_for_no_less_is_skipped(row: dict[str, str]) -> None:
+def test_a_job_that_requests_no_less_is_skipped(row: dict[str, str]) -> None:
     """KAI holds all pods by size against each other, and only if there are as many of them."""
     state = state_with(
         queue("q"), job(FIRST, *asked(row["failed"])), job(SECOND, *asked(row["asks"]))
@@ -269,7 +269,7 @@ def test_in_consolidation_others_may_move_what_a_job_cannot_move_itself(
     assert is_skipped(state, across_queues=True)
 
 
-def test_a_success_lets_everybody_try_again_but_for_kai() -> None:
+def test_a_success_lets_all_jobs_try_again_except_in_kai() -> None:
     state = state_with(queue("q"), job(FIRST, ASKED), job(SECOND, ASKED))
     for faithful, expected in ((False, None), (True, FIRST)):
         failed = FailedAttempts(state, faithful=faithful)
@@ -411,7 +411,7 @@ def shared_nodes(draw: st.DrawFn) -> tuple[ClusterState, list[WorkloadName]]:
 
 @settings(max_examples=scale_examples(200))
 @given(world=shared_nodes())
-def test_whoever_is_skipped_would_have_found_no_node(
+def test_a_skipped_job_would_have_found_no_node(
     world: tuple[ClusterState, list[WorkloadName]],
 ) -> None:
     state, waiting = world
@@ -443,7 +443,7 @@ gangs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, ma
 
 @settings(max_examples=scale_examples(150))
 @given(asks=st.lists(gangs, min_size=2, max_size=6))
-def test_kais_answer_is_that_of_its_rule_told_plainly(asks: list[list[tuple[int, int]]]) -> None:
+def test_kais_answer_is_that_of_its_rule_written_plainly(asks: list[list[tuple[int, int]]]) -> None:
     """One representative for as many pods; who has no pod that is smaller is not easier."""
     jobs = [job(WorkloadName(str(at)), *pods_of(*each)) for at, each in enumerate(asks)]
     state = state_with(queue("q"), *jobs)

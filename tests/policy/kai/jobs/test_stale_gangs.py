@@ -229,7 +229,7 @@ def test_a_gang_that_is_leaving_does_not_begin() -> None:
     assert checked_plan(state, KaiPolicy(KaiSettings()), 10 * SECOND_MS).memories == ()
 
 
-def test_a_plan_that_nobody_carries_out_counts_from_its_own_time() -> None:
+def test_a_plan_that_is_not_carried_out_counts_from_its_own_time() -> None:
     """The same state at another time: a policy that planned before knows nothing more."""
     state, policy = cluster(), KaiPolicy(KaiSettings())
     let_happen(state, "lost")
@@ -240,14 +240,14 @@ def test_a_plan_that_nobody_carries_out_counts_from_its_own_time() -> None:
         assert told(plan.decisions) == "wait"
 
 
-def test_a_gang_that_is_complete_is_forgotten_whoever_wrote_it_down() -> None:
+def test_a_complete_gang_is_forgotten_whichever_plan_remembered_it() -> None:
     state = cluster()
     state.apply(MemoryChanged(GANG, KaiMemory(stale_since_ms=1)))
     plan = checked_plan(state, KaiPolicy(KaiSettings()), 10 * SECOND_MS)
     assert plan.memories == (MemoryChanged(GANG, None),)
 
 
-def test_a_gang_of_which_nothing_runs_is_forgotten_although_nobody_has_a_turn() -> None:
+def test_a_gang_without_running_pods_is_forgotten_although_no_job_has_a_turn() -> None:
     state = cluster()
     state.apply(WorkloadStopped(workload=GANG, pods=tuple(state.runs[GANG].pods)))
     state.apply(MemoryChanged(GANG, KaiMemory(stale_since_ms=1)))

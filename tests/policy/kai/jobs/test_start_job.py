@@ -128,7 +128,7 @@ def test_a_pod_that_is_kept_away_says_nothing_of_another_namespace() -> None:
     assert started(plan_of(state)) == {"b/worker"}
 
 
-def test_jobs_that_fail_alike_are_each_told_of_their_own_queue() -> None:
+def test_jobs_that_fail_alike_each_report_their_own_queue() -> None:
     """n1 has 1 GPU, and each job wants 2."""
     state = state_with(queue("one"), queue("two"), node("n1", 1))
     for at, team in enumerate(("one", "two")):

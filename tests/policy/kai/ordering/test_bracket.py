@@ -50,7 +50,7 @@ def test_a_bracket_without_places_has_no_winner() -> None:
     assert Bracket[str](0, beats).winner() is None
 
 
-def test_who_leaves_gives_way_to_whom_it_had_beaten() -> None:
+def test_an_entrant_that_leaves_is_followed_by_the_one_it_had_beaten() -> None:
     bracket = Bracket(3, beats)
     for place, hand in enumerate(["rock", "paper", "paper"]):
         bracket.enter(place, hand)

@@ -203,7 +203,7 @@ def test_what_victims_give_back_counts_in_the_dominant_share_alone() -> None:
     assert (first.precedence, first.share) == (plain_first.precedence, plain_first.share)
 
 
-def test_who_gives_back_more_than_it_holds_has_no_share_and_no_less() -> None:
+def test_a_queue_that_gives_back_more_than_it_holds_has_a_share_of_zero() -> None:
     row = rows(VICTIMS)[0]
     none = contender(numbers_of(row), (0, 0), taken=amounts("1+5"))
     less = contender(numbers_of(row), (0, 0), taken=amounts("9+9"))

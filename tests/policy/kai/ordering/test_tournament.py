@@ -204,12 +204,12 @@ def test_departments_meet_before_their_teams_do() -> None:
     assert served == ["x1", "y1", "x2", "x1", "y1", "x2"]
 
 
-def test_without_queues_or_jobs_nobody_leads() -> None:
+def test_without_queues_or_jobs_there_is_no_leader() -> None:
     assert Race(state_with()).leader() is None
     assert Race(state_with(queue("a"), queue("b"))).leader() is None
 
 
-def test_a_leaf_that_was_alone_meets_who_comes_with_what_it_holds_by_then() -> None:
+def test_a_leaf_that_was_alone_meets_a_newcomer_with_what_it_holds_by_then() -> None:
     """A is due 3 devices and b 1; once a holds 2, each would be full with its next, and b has 0."""
     state = state_with(node("n", cpu=8000, gpu=8000), queue("a"), queue("b"))
     for name in ("a1", "a2", "a3", "b1"):

@@ -22,7 +22,7 @@ Claims = Mapping[WorkloadName, tuple[PodId, ...]]
 Turn = tuple[QueueName, WorkloadName | None, tuple[PodId, ...]]
 
 
-def lined_up(
+def ordered(
     state: ClusterState, numbers: Mapping[QueueName, QueueNumbers], claims: Claims
 ) -> tuple[PendingJobs, QueueTournament]:
     jobs = PendingJobs(state, None)
@@ -65,7 +65,7 @@ def test_a_branch_is_what_lining_up_anew_gives_and_leaves_its_origin_alone(
     state = build(events)
     rows = KaiShares(state, state.total(), Fraction(0)).rows()
     numbers = {row.queue: queue_numbers(state, row, state.total()) for row in rows}
-    before = lined_up(state, numbers, {})
+    before = ordered(state, numbers, {})
     waiting = sorted(before[0].names())
     claims = {name: before[0].next_pods(name)[:1] for name in waiting[:1]}
     others = st.sets(st.sampled_from(waiting[1:])) if waiting[1:] else st.just(set())
@@ -74,6 +74,6 @@ def test_a_branch_is_what_lining_up_anew_gives_and_leaves_its_origin_alone(
             for name in changed:
                 places = tuple([Placement(pod, None) for pod in before[0].next_pods(name)[-1:]])
                 state.apply(WorkloadStarted(workload=name, placements=places, at_ms=0))
-            expected = turns(*lined_up(state, numbers, claims))
+            expected = turns(*ordered(state, numbers, claims))
             assert turns(*branch(state, before, claims, changed)) == expected
-    assert turns(*branch(state, before, {}, ())) == turns(*lined_up(state, numbers, {}))
+    assert turns(*branch(state, before, {}, ())) == turns(*ordered(state, numbers, {}))

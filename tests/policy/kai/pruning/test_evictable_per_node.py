@@ -107,13 +107,13 @@ def names(evictable: Mapping[str, EvictableOnNode]) -> dict[str, list[str]]:
     }
 
 
-def test_a_crowd_is_all_who_have_a_pod_on_the_node() -> None:
+def test_evictable_on_a_node_are_all_jobs_with_a_pod_there() -> None:
     bounds = bounds_of(two_nodes())
     assert names(evictable_of(bounds, A)) == {"n1": ["gang", "one"], "n2": ["gang"]}
     assert names(evictable_of(bounds, A, B)) == {"n1": ["gang", "one"], "n2": ["gang", "two"]}
 
 
-def test_who_leaves_a_node_leaves_with_all_of_its_pods() -> None:
+def test_a_job_is_evicted_with_all_its_pods() -> None:
     """Of n1: 2 + 1 there, and the other 3 of the gang on n2."""
     evictable_here = evictable_of(bounds_of(two_nodes()), A, B)["n1"]
     assert evictable_here.freed() == {"n1": (0, 0, 3000), "n2": (0, 0, 3000)}
@@ -127,7 +127,7 @@ def test_what_is_held_counts_on_whichever_node_it_is() -> None:
     assert bounds.per_node.most_gpus([]) == 0
 
 
-def test_crowds_are_those_of_now() -> None:
+def test_evictable_jobs_are_those_of_now() -> None:
     state = two_nodes()
     bounds = bounds_of(state)
     evictable_of(bounds, A, B)
@@ -166,7 +166,7 @@ def test_a_node_is_asked_about_once() -> None:
     assert asked == [evictable["n1"], evictable["n2"]]
 
 
-def test_a_claim_that_no_node_can_help_takes_no_look_at_the_clock() -> None:
+def test_an_attempt_that_no_node_can_help_is_not_time_dependent() -> None:
     """Queue a may run for 200 s, and 100 have passed; but nobody gains 8 of a node from its 4.
 
     n1: gang 4, fixed 4.  n2: gang 4, fixed 4.  *big* of b wants 8 on one node and is due 8.
@@ -195,7 +195,7 @@ def test_a_claim_that_no_node_can_help_takes_no_look_at_the_clock() -> None:
     assert not made.time_dependent
 
 
-def test_who_fits_already_starts_in_a_reclaim_for_which_nobody_can_be_asked() -> None:
+def test_a_job_that_fits_already_starts_in_a_reclaim_without_candidates() -> None:
     """Allocate looks at *big* alone, which wants 16 of 8 GPUs; *small* is due the one it wants."""
     due = queue(A)
     state = build([QueueChanged(due), NodeAdded(node("n1"))])

@@ -53,7 +53,7 @@ def is_known_infeasible(bounds: BoundsPrefilter) -> bool:
     return bounds.sources.pending.job_class(GANG, pods) in bounds.infeasible.all()
 
 
-def test_a_gang_is_hopeless_until_as_many_nodes_are_whole_as_it_lacks() -> None:
+def test_a_gang_is_infeasible_until_as_many_nodes_are_whole_as_it_lacks() -> None:
     """One of four nodes is idle: two are lacking."""
     state = world({"a": 0, "b": 1, "c": 2, "d": 3})
     bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
@@ -78,7 +78,7 @@ def test_a_node_that_comes_may_be_all_that_was_lacking() -> None:
     assert not is_known_infeasible(bounds)
 
 
-def test_a_foreign_pod_that_is_told_to_leave_may_hold_all_that_was_lacking() -> None:
+def test_a_terminating_foreign_pod_may_hold_all_that_was_lacking() -> None:
     """It has one of 8 GPUs of the third node, and then of the fourth."""
     state = world({"a": 0, "b": 0, "c": 0, "d": 1})
     pod = foreign_pod("x/f", "c", (0, 1000))
@@ -95,7 +95,7 @@ def test_a_foreign_pod_that_is_told_to_leave_may_hold_all_that_was_lacking() -> 
     assert not is_known_infeasible(bounds)
 
 
-def test_who_has_not_looked_for_long_looks_again() -> None:
+def test_a_class_that_was_not_read_for_long_is_read_again() -> None:
     """So many growths are not remembered, although none of them was a whole node."""
     state = world({"a": 0, "b": 8})
     bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
@@ -121,7 +121,7 @@ def test_for_part_of_a_device_any_growth_is_more(growths: int, *, is_infeasible:
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=12), st.data())
-def test_for_whom_nothing_is_known_to_be_lacking_there_may_be_room(
+def test_a_class_without_a_known_shortage_may_have_room(
     gone: list[str], data: st.DataObject
 ) -> None:
     """What is remembered never says of a gang with room that there is none."""

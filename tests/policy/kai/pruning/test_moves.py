@@ -36,7 +36,7 @@ def leaver(node: str, gpus: int) -> MovablePod:
         ([0], [], True),
     ],
 )
-def test_who_leaves_takes_as_many_places_again(
+def test_a_moved_pod_takes_as_many_places_again(
     gpus: list[int], evicted_pods: list[tuple[str, int]], *, is_allowed: bool
 ) -> None:
     bound = MoveBound(ROOMS, [leaver(*each) for each in evicted_pods])
@@ -49,11 +49,11 @@ def test_the_scarcest_resource_counts() -> None:
     assert not bound.allows([(4, 1)] * 3, {"half"})  # 8 cpu // 4 = 2, 4 GPUs // 1 = 4
 
 
-def test_nothing_is_denied_where_it_is_not_certain_who_leaves() -> None:
+def test_nothing_is_denied_where_the_victims_are_not_certain() -> None:
     assert MoveBound(ROOMS, None).allows([(0, 100)], {"half"})
 
 
-def test_where_a_claimant_may_look_counts_also_for_the_same_sizes() -> None:
+def test_where_a_preemptor_may_look_counts_also_for_the_same_sizes() -> None:
     """Pods with a part of a GPU look at nodes with GPUs alone; both nodes have 8 cpu."""
     bound = MoveBound(ROOMS, [])
     assert not bound.allows([(8, 0), (8, 0)], {"half"})

@@ -67,7 +67,7 @@ def test_what_is_kept_is_room_from_then_on_and_no_gain_again() -> None:
     assert made.allows((1,), {"full": ONE_GPU})  # 1 + 1
 
 
-def test_a_node_may_be_looked_at_though_who_left_it_held_nothing() -> None:
+def test_a_node_may_be_looked_at_though_its_victim_held_nothing() -> None:
     """Pods that ask for a cpu: one fits each node; *full* counts while somebody has left it."""
     made = bound((1, 0), (1, 0))
     assert made.lacking(2) == (1,)

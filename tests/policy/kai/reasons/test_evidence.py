@@ -109,7 +109,7 @@ def test_a_loss_by_quota_tells_that_one_is_within_and_the_other_beyond() -> None
     ]
 
 
-def test_in_a_hierarchy_the_sides_are_told_as_the_losses_go_on() -> None:
+def test_in_a_hierarchy_the_sides_are_reported_as_the_losses_go_on() -> None:
     """First y2 gives to y1 inside y, then z to y: y has 6 - 3 + 2 = 5 after either."""
     world = told_world(
         "y1 takes 0+2 from y2 0+3, z1 0+1",
@@ -155,7 +155,7 @@ def test_a_refused_loss_tells_why_neither_strategy_allows_it() -> None:
     assert [side.allocated_after for side in refusal.sides] == [(0, 4), (0, 3)]
 
 
-def test_a_victim_within_its_quota_is_told_too() -> None:
+def test_a_victim_within_its_quota_is_reported_too() -> None:
     world = told_world(
         "a takes 0+2 from b 0+1",
         """
@@ -195,7 +195,7 @@ def test_a_refusal_by_saturation_tells_how_full_both_would_be() -> None:
     assert [side.saturation_after[1] for side in refusal.sides] == [Fraction(7, 4)] * 2
 
 
-def test_a_multiplier_that_counted_is_told() -> None:
+def test_a_multiplier_that_counted_is_reported() -> None:
     """The numbers are a: 6 / 4 x 3 / 2 = 2.25; b: 7 / 4."""
     refusal = explained(told_world("a takes 0+2 from b 0+2 x 3/2", SATURATED)).refusal
     assert refusal is not None
@@ -205,7 +205,7 @@ def test_a_multiplier_that_counted_is_told() -> None:
     ]
 
 
-def test_a_side_without_a_share_is_told_as_infinitely_full() -> None:
+def test_a_side_without_a_share_is_reported_as_infinitely_full() -> None:
     world = told_world(
         "a takes 0+1 from b 0+1",
         """

@@ -66,7 +66,7 @@ def evictions(decisions: list[Decision]) -> Iterator[Evict]:
 
 @settings(max_examples=scale_examples(80))
 @given(state=busy_worlds(), chosen=all_settings)
-def test_whoever_loses_to_another_queue_is_over_what_it_may_hold_just_before(
+def test_a_queue_that_loses_to_another_is_over_what_it_may_hold_just_before(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     """The sums are followed here on their own, from one decision to the next."""
@@ -85,7 +85,7 @@ def test_whoever_loses_to_another_queue_is_over_what_it_may_hold_just_before(
 
 @settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
-def test_every_number_that_is_told_bears_out_what_was_done(
+def test_every_reported_number_bears_out_what_was_done(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     decisions = cycle(state, chosen)
@@ -116,7 +116,7 @@ def test_the_sides_are_the_queues_below_the_lowest_that_both_are_in(
 
 @settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
-def test_a_victim_is_told_of_the_action_in_which_its_beneficiary_claimed(
+def test_a_victims_reason_names_the_action_of_its_beneficiary(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     decisions = cycle(state, replace(chosen, faithful=False))
@@ -134,7 +134,7 @@ def test_a_victim_is_told_of_the_action_in_which_its_beneficiary_claimed(
 
 @settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
-def test_who_may_not_claim_is_told_why_and_who_may_is_not(
+def test_a_job_has_a_refusal_if_and_only_if_it_is_not_admitted(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     with state.trial():
@@ -149,7 +149,7 @@ def test_who_may_not_claim_is_told_why_and_who_may_is_not(
 
 @settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
-def test_whoever_waits_for_room_is_told_of_every_action_in_which_it_could_claim(
+def test_a_job_that_waits_for_room_reports_every_action_in_which_it_could_try(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     """One that gained or lost something meanwhile may have nothing left to claim for."""

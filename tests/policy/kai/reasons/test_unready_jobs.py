@@ -119,13 +119,13 @@ def tally(count: int, of: int, things: str, what: str = "are there") -> Tally:
         "its owner holds it",
     ],
 )
-def test_a_job_without_a_turn_is_told_what_is_missing(
+def test_a_job_without_a_turn_reports_what_is_missing(
     state: ClusterState, code: str, tallies: tuple[Tally, ...]
 ) -> None:
     assert told(state) == (code, tallies)
 
 
-def test_a_job_of_which_only_gated_pods_wait_is_told_so() -> None:
+def test_a_job_with_only_gated_pods_pending_says_so() -> None:
     state = waiting(pods(1), pods(2, gated=True), minimum=1)
     place = (Placement(numbered_pod("main", 0), "n1"),)
     state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=0))
@@ -146,7 +146,7 @@ def test_the_queue_that_is_missing_is_named_also_above_that_of_the_job() -> None
     assert (decision.reason.code, decision.reason.queue) == ("QueueDoesNotExist", "absent")
 
 
-def test_where_allocate_is_switched_off_everybody_is_told() -> None:
+def test_where_allocate_is_off_every_job_says_so() -> None:
     state = state_with(queue("team"), node("n1"), workload("job", "team"))
     (decision,) = KaiPolicy(KaiSettings(actions=("reclaim",))).plan(state, 0).decisions
     assert (decision.reason.code, decision.reason.queue) == ("AllocateIsOff", "team")

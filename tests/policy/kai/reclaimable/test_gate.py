@@ -237,7 +237,7 @@ def test_what_cannot_be_preempted_passes_only_where_anything_would(case: PlanReq
 
 
 @given(asked)
-def test_who_may_not_start_over_quota_may_not_reclaim_either(case: PlanRequest) -> None:
+def test_a_job_that_may_not_start_over_quota_may_not_reclaim_either(case: PlanRequest) -> None:
     """The gate of reclaim asks for every resource, that of a start for those requested."""
     if over_quota(state_of([case.queue]), [LEAF], case.request) is not None:
         assert case._replace(preemptible=False).refusal() is not None

@@ -423,7 +423,7 @@ def test_a_set_of_losses(story: str, answer: str, table: str) -> None:
     assert plain_verdict(world) == answer
 
 
-def test_a_refused_set_tells_what_allowed_the_losses_before() -> None:
+def test_a_refused_set_has_what_allowed_the_losses_before() -> None:
     _, _, table = SCENARIOS["each loss sees what those before it left"]
     world = told_world("a takes 0+2 from b 0+2, b 0+1", table)
     assert judge_of(world).judge(world.losses).strategies == ("fairShare",)

@@ -133,7 +133,7 @@ def test_the_last_loss_of_a_side_answers_for_all_before_it(world: World) -> None
 
 
 @given(worlds(), st.data())
-def test_who_is_within_both_guarantee_and_allocatable_loses_nothing(
+def test_a_queue_within_both_guarantee_and_allocatable_loses_nothing(
     world: World, data: st.DataObject
 ) -> None:
     protected = data.draw(st.sampled_from(world.losses)).queue

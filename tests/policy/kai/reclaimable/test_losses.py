@@ -29,7 +29,7 @@ def test_pods_beyond_the_minimum_go_one_by_one_before_the_rest(row: dict[str, st
     assert ",".join(str(loss.amounts[0]) for loss in losses) == row["losses"]
 
 
-def test_who_is_not_evicted_loses_nothing() -> None:
+def test_a_job_that_is_not_evicted_loses_nothing() -> None:
     assert losses_of(QueueName("q"), [], 2) == []
 
 

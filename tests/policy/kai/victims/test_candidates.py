@@ -63,7 +63,7 @@ def line(pool: IncrementalCandidates | EligibleCandidates) -> list[str]:
     ]
 
 
-def test_who_has_a_pod_to_spare_is_served_last() -> None:
+def test_a_job_with_a_pod_to_spare_is_served_last() -> None:
     assert line(a_pool(small_world())) == ["gang n0 n1", "pair n0 n1"]
 
 
@@ -95,7 +95,7 @@ def test_a_line_stays_the_same_list_when_a_trial_is_undone_unseen() -> None:
     assert pool.of(LEAF) is first
 
 
-def test_who_has_gone_leaves_the_line_and_the_lowest_priority() -> None:
+def test_a_departed_job_is_no_candidate_and_no_lowest_priority() -> None:
     state = small_world()
     pool = a_pool(state)
     assert (line(pool), pool.lowest_priority(LEAF)) == (["gang n0 n1", "pair n0 n1"], 50)
@@ -104,7 +104,7 @@ def test_who_has_gone_leaves_the_line_and_the_lowest_priority() -> None:
     assert (line(pool), pool.lowest_priority(LEAF)) == ([], None)
 
 
-def test_who_is_leaving_is_not_asked() -> None:
+def test_a_terminating_job_is_no_candidate() -> None:
     state = small_world()
     pool = a_pool(state)
     state.apply(
@@ -115,7 +115,7 @@ def test_who_is_leaving_is_not_asked() -> None:
     assert line(pool) == ["pair n0 n1"]
 
 
-def test_who_is_spared_or_has_a_new_place_is_not_asked_in_this_cycle() -> None:
+def test_a_spared_job_or_one_with_a_new_place_is_not_eligible_in_this_cycle() -> None:
     """Of a job not the other pods either: one alone is no pair."""
     state = small_world()
     record = CycleRecord(state)

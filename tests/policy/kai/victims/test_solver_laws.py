@@ -375,7 +375,7 @@ crowded_worlds = contended_worlds() | strewn_worlds(idle=3, due_at_most=9) | fra
 
 @settings(max_examples=scale_examples(200))
 @given(state=crowded_worlds, chosen=all_settings, few=st.integers(0, 2))
-def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
+def test_a_step_that_is_left_out_for_the_candidates_on_its_nodes_would_have_failed(
     state: ClusterState, chosen: KaiSettings, few: int
 ) -> None:
     """Also where a search ends early because all have had their steps who may help."""
@@ -410,7 +410,7 @@ def backlogs(draw: st.DrawFn) -> ClusterState:
 
 @settings(max_examples=scale_examples(200))
 @given(state=backlogs(), chosen=all_settings)
-def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
+def test_a_skipped_turn_would_have_come_to_nothing(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
@@ -420,7 +420,7 @@ def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
 
 @settings(max_examples=scale_examples(200))
 @given(state=backlogs(), chosen=all_settings)
-def test_reclaims_that_are_not_even_lined_up_would_have_come_to_nothing(
+def test_reclaims_that_are_not_even_ordered_would_have_come_to_nothing(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     """Plan twice, so that what is kept from the first time is asked as well."""

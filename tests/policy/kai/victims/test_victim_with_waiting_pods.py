@@ -11,7 +11,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.actions.test_look_ahead import NOW_MS, world
 
 
-def test_a_pod_that_got_its_place_as_a_victims_does_not_claim_another() -> None:
+def test_a_pod_that_joined_as_a_victims_does_not_try_for_another_place() -> None:
     """The second pod of p0 runs on n0, its first one waits; n0 has 1 + 2 + 1 of 4 in use.
 
     The other pod of p1 is due 2 GPUs there, so r0 and p0 have to leave. In the place that r0 had on
