@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.events import Event
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings

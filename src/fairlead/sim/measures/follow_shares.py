@@ -15,8 +15,7 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Settings
 from fairlead.policy.kai.api import IncrementalShares, KaiShare
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.sim.measures.entitlement_change import EntitlementChange
-from fairlead.sim.measures.follow_entitlement import EntitlementFollower
+from fairlead.sim.measures.entitlement import EntitlementChange, EntitlementFollower
 from fairlead.sim.measures.measures import Measures
 
 _LOOKS: Final = 1000

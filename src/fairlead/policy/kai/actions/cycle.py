@@ -6,10 +6,9 @@ from typing import Final, NamedTuple
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadDisplaced
-from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Reason
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.policy.kai.actions.allocate import AllocateAction, Listener
 from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.prefilter import Backend, plain_backend

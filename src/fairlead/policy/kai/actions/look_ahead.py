@@ -15,12 +15,11 @@ newcomers are spared that it did not evict at first. So the law holds from plan 
 from collections.abc import Iterable, Sequence, Set
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import Limits, WorkloadName
-from fairlead.model.node_books import PodKey
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.placement.room_for_all import is_room_for_all
 from fairlead.policy.kai.actions.cycle import NO_RESTRAINT, KaiCycle, Restraint
 from fairlead.policy.kai.actions.prefilter import Backend, plain_backend

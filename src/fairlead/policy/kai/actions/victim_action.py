@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.node_books import PodKey
 from fairlead.model.plan import FailedClaim, Reason
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.prefilter import (
     ActionInputs,

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from fairlead.fairness.division_tree import DivisionTree
 from fairlead.fairness.kept_shares import KeptShares
+from fairlead.model.accounting.journal import ChangeLog
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.change_log import ChangeLog
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.fair_share.shares import (
     NO_USAGE,

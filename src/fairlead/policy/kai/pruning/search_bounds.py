@@ -14,9 +14,8 @@ from functools import cached_property, partial
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import PodId, PodKey, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.pruning.evictable_per_node import (

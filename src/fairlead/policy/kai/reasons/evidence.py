@@ -10,8 +10,7 @@ from operator import add, sub
 import msgspec
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.model.plan import Comparison, Relation, Term
-from fairlead.model.side_numbers import SideNumbers
+from fairlead.model.plan import Comparison, Relation, SideNumbers, Term
 from fairlead.policy.kai.fair_share.capacity import axis_comparisons, holding
 from fairlead.policy.kai.fair_share.shares import saturation
 from fairlead.policy.kai.reclaimable.judge import Loss, ReclaimJudge, Rule, Sides, Strategy, Verdict

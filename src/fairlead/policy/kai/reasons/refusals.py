@@ -11,8 +11,7 @@ from typing import Final
 
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.holds import HELD_AFTER_FAILURE
-from fairlead.model.plan import Comparison, Reason, Tally, Term
-from fairlead.model.side_numbers import SideNumbers
+from fairlead.model.plan import Comparison, Reason, SideNumbers, Tally, Term
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.kai.fair_share.capacity import (

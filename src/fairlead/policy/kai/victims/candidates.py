@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.node_books import PodKey
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
 from fairlead.policy.kai.ordering.pending_queues import JobKey

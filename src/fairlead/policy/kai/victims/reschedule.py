@@ -10,6 +10,7 @@ that follow; a victim with such a pod needs no turn.
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple, Protocol, TypeAlias
 
+from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import (
     Placement,
@@ -18,12 +19,10 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.holding import kept_off
-from fairlead.model.journal import Mark
-from fairlead.model.node_books import PodKey
+from fairlead.model.execution.holding import kept_off
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import PodId, PodKey, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.fair_share.capacity import refusal
 from fairlead.policy.kai.jobs.start_job import Shape, shape_of

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.eviction_order import EvictionOrder

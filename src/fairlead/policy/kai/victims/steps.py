@@ -14,8 +14,7 @@ from operator import add
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.node_books import PodKey
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.policy.kai.victims.candidates import Candidate, VictimGroup
 from fairlead.policy.kai.victims.eviction_order import EvictionOrder
 
