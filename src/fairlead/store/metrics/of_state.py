@@ -7,8 +7,8 @@ from fairlead.errors import FairleadError
 from fairlead.model.axes import Amounts
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Settings
+from fairlead.policy.elastic_quota.api import ElasticShares
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
-from fairlead.policy.elastic_quota.shares import ElasticShares
 from fairlead.policy.kai.api import KaiShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueSettings
