@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness import AbsentInputError, Work, benchmark
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
 from tests.conformance.kueue_cycle import turns
 from tests.conformance.kueue_targets import question_of
 

@@ -13,12 +13,12 @@ import msgspec
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import BorrowWithinCohort, ClusterQueue, QueuePreemption
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
-from fairlead.policy.kueue.holder import Claimant, Holder, Usage
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.target import Target
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Claimant, Holder, Usage
 from tests.conformance.kueue_need import lacking_axes
 from tests.conformance.kueue_nodes import MALFORMED, World, requests_of, world_of
 from tests.conformance.outcome import Outcome

@@ -10,10 +10,10 @@ from fairlead.explain.explanation import Section
 from fairlead.explain.kueue_job_view import KueueJobView
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import format_amount
-from fairlead.policy.kueue.demands import DemandReader
-from fairlead.policy.kueue.flavor_assignment import FlavorTrial, Mode, wanted_by_group
-from fairlead.policy.kueue.flavor_mismatch_text import flavor_mismatch_text
-from fairlead.policy.kueue.nomination import Nominator
+from fairlead.policy.kueue.flavors.assignment import FlavorTrial, Mode, wanted_by_group
+from fairlead.policy.kueue.flavors.demands import DemandReader
+from fairlead.policy.kueue.flavors.mismatch_text import flavor_mismatch_text
+from fairlead.policy.kueue.flavors.nomination import Nominator
 
 _AFTER_OTHERS: Final = "fits if others give way"
 

@@ -9,15 +9,15 @@ from fairlead.model.plan import Evict, Reserve, Start, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.demands import DemandReader
-from fairlead.policy.kueue.door import Door
-from fairlead.policy.kueue.flavor_assignment import Waiting
-from fairlead.policy.kueue.nomination import Nominator
-from fairlead.policy.kueue.plain_rounds import PlainRounds
+from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
+from fairlead.policy.kueue.flavors.assignment import Waiting
+from fairlead.policy.kueue.flavors.demands import DemandReader
+from fairlead.policy.kueue.flavors.nomination import Nominator
+from fairlead.policy.kueue.pending.admissibility import Door
 from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.reasons.waits import QUOTA_IS_KEPT
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.waits import QUOTA_IS_KEPT
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 
 
 class KueueJobView:

@@ -1,6 +1,6 @@
 """The search without fair sharing as its rules are told."""
 
-from fairlead.policy.kueue.holder import Holder
+from fairlead.policy.kueue.workloads import Holder
 from tests.fairness.reference_quota_tree import ReferenceTree
 from tests.policy.kueue.plain_world import PlainWorld
 from tests.policy.kueue.target_world import TargetWorld

@@ -1,6 +1,6 @@
 """The search with fair sharing as its rules are told: restart at the root, look at everything."""
 
-from fairlead.policy.kueue.holder import Holder
+from fairlead.policy.kueue.workloads import Holder
 from tests.fairness.reference_quota_tree import compare
 from tests.policy.kueue.plain_world import PlainWorld
 from tests.policy.kueue.target_world import GATE, TargetWorld

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from fairlead.fairness.dominant_share import DominantShare
-from fairlead.policy.kueue.holder import Holder
+from fairlead.policy.kueue.workloads import Holder
 from tests.fairness.reference_quota_tree import ReferenceTree
 from tests.policy.kueue.target_world import TargetWorld
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import BorrowWithinCohort, ClusterQueue, QueuePreemption
-from fairlead.policy.kueue.holder import Claimant, Holder, Usage
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Claimant, Holder, Usage
 from tests.conformance.kueue_need import lacking_axes
 from tests.text_table import number, rows
 

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.queue import ClusterQueue
-from fairlead.policy.kueue.flavor_assignment import Waiting
+from fairlead.policy.kueue.flavors.assignment import Waiting
+from fairlead.policy.kueue.pending.usage_ordered_queue import UseOrderedLine
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.use_ordered_line import UseOrderedLine
 from tests.policy.kueue.plan_world import plan, told, with_catalogue, with_rules
 from tests.policy.kueue.use_world import BY_USE, OFF, QUEUE, started, uses_of, world
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.admission_uses import AdmissionUses, admission_uses
-from fairlead.policy.kueue.pending_order import pending_order
+from fairlead.policy.kueue.pending.admission_uses import AdmissionUses, admission_uses
+from fairlead.policy.kueue.pending.order import pending_order
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 from tests.policy.kueue.plan_world import NAMESPACE, plan, with_catalogue
 from tests.policy.kueue.use_world import BILLION, BY_USE, QUEUE, order, uses_of, world

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.admit_reasons import admit_reason
+from fairlead.policy.kueue.reasons.admit import admit_reason
 from tests.policy.kueue.cycle_world import CycleWorld, cycle_worlds, read_world
 from tests.policy.kueue.told_reason import told
 

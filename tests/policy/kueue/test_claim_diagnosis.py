@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from fairlead.explain.reason_text import reason_text
 from fairlead.model.axes import Axis, QuotaAxes
 from fairlead.model.plan import Comparison, Reason, Tally, Term
-from fairlead.policy.kueue.claim_diagnosis import diagnose_claim
-from fairlead.policy.kueue.claim_restraints import WAITS_BEFORE_SHARING, HeldBack
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.restraints import WAITS_BEFORE_SHARING, HeldBack
+from fairlead.policy.kueue.preemption.targets import Target
+from fairlead.policy.kueue.reasons.diagnosis import diagnose_claim
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.target import Target
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from tests.policy.kueue.target_world import TargetWorld
 from tests.policy.kueue.test_option_laws import option_crowds, option_worlds
 from tests.policy.kueue.test_search_options import HELD, LENT_HELD, LENT_TREE, TREE, names, story

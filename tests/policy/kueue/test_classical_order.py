@@ -3,8 +3,8 @@
 import pytest
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.classical_order import ClassicalOrder
-from fairlead.policy.kueue.head import Head, OrderGates
+from fairlead.policy.kueue.cycle.classical_order import ClassicalOrder
+from fairlead.policy.kueue.cycle.heads import Head, OrderGates
 from tests.text_table import rows
 
 # Less high up first; then the higher priority, the earlier one, the name.

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fairlead.policy.kueue.classical_search import classical_targets
+from fairlead.policy.kueue.preemption.classical import classical_targets
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.target_world import story_world
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.cycle import Turn
-from fairlead.policy.kueue.holder import Usage
+from fairlead.policy.kueue.cycle.cycle import Turn
 from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.workloads import Usage
 from tests.fairness.reference_quota_tree import ReferenceTree
 from tests.policy.kueue.cycle_world import (
     CLASSICAL,

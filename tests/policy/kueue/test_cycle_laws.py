@@ -13,13 +13,13 @@ from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import QueuePreemption, ResourceGroup
 from fairlead.policy.kueue import nomination
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
-from fairlead.policy.kueue.flavor_assignment import Demand, Waiting
-from fairlead.policy.kueue.holder import Claimant, Holder
+from fairlead.policy.kueue.flavors.assignment import Demand, Waiting
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.target import Target
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Claimant, Holder
 from tests.conformance.kueue_need import lacking_axes
 from tests.policy.kueue.cycle_world import FUNGIBILITIES, GATES, CycleWorld
 from tests.policy.kueue.plain_fair import plain_fair_targets

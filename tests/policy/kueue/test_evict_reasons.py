@@ -10,11 +10,11 @@ from fairlead.fairness.dominant_share import weigh
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Reason
 from fairlead.model.queue import BorrowWithinCohort
-from fairlead.policy.kueue.evict_reasons import evict_reason
-from fairlead.policy.kueue.holder import Holder
-from fairlead.policy.kueue.nomination import Nomination
+from fairlead.policy.kueue.flavors.nomination import Nomination
+from fairlead.policy.kueue.preemption.targets import ShareComparison, Target
+from fairlead.policy.kueue.reasons.evict import evict_reason
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
-from fairlead.policy.kueue.target import ShareComparison, Target
+from fairlead.policy.kueue.workloads import Holder
 from tests.policy.kueue.cycle_world import (
     CLASSICAL,
     FAIR,

@@ -1,7 +1,7 @@
 """Which queue is asked next when shares are equal, or 0, or change."""
 
-from fairlead.policy.kueue.fair_order import FairOrder
-from fairlead.policy.kueue.preemption_policy import Candidates, asking_others
+from fairlead.policy.kueue.preemption.candidates import Candidates, asking_others
+from fairlead.policy.kueue.preemption.fair_order import FairOrder
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.target_world import story_world
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
-from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
-from fairlead.policy.kueue.target import Target
 from tests.policy.kueue.target_world import GATE, story_world
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from fairlead.model.queue import FlavorFungibility
-from fairlead.policy.kueue.nomination import Nomination, Nominator
+from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.cycle_world import (
     AS_A_RULE,

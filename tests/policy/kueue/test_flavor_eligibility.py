@@ -14,8 +14,8 @@ from fairlead.model.queue import ResourceGroup
 from fairlead.model.selector import LabelRequirement, NodeTerm, Operator, Taint, Toleration
 from fairlead.model.workload import ANYWHERE, PodConstraints
 from fairlead.placement.node_filters import node_defect
-from fairlead.policy.kueue.flavor_assignment import Demand, Waiting
-from fairlead.policy.kueue.flavor_eligibility import (
+from fairlead.policy.kueue.flavors.assignment import Demand, Waiting
+from fairlead.policy.kueue.flavors.eligibility import (
     Eligibility,
     UnknownFlavor,
     UnmetLabels,

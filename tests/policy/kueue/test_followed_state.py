@@ -21,10 +21,10 @@ from fairlead.model.plan import Evict, Plan, Wait
 from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.flavor_assignment import Waiting
-from fairlead.policy.kueue.followed_state import may_be_followed
+from fairlead.policy.kueue.flavors.assignment import Waiting
+from fairlead.policy.kueue.incremental.followed_state import may_be_followed
+from fairlead.policy.kueue.incremental.quick_nomination import QuickNomination, QuickNominator
 from fairlead.policy.kueue.policy import KueuePolicy
-from fairlead.policy.kueue.quick_nomination import QuickNomination, QuickNominator
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
 from tests.policy.changes import changes_of
 from tests.policy.kueue.plan_world import FAIR, FAITHFUL, NOW_MS, add, build, cluster, with_memory

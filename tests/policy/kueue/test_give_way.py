@@ -6,7 +6,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.memory import GaveWay
 from fairlead.model.plan import FailedClaim, Plan, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.give_way import GiveWayOrder, Right, right_of
+from fairlead.policy.kueue.preemption.give_way import GiveWayOrder, Right, right_of
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import (
     cluster,

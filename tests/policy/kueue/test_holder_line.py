@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.holder import Holder
-from fairlead.policy.kueue.holder_line import Asking, line_up
+from fairlead.policy.kueue.snapshot.admitted import Asking, line_up
+from fairlead.policy.kueue.workloads import Holder
 from tests.scale_examples import scale_examples
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fairlead.model.events import WorkloadChanged
 from fairlead.model.holds import Holds
-from fairlead.policy.kueue.kept_lines import KeptLines
+from fairlead.policy.kueue.incremental.kept_lines import KeptLines
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.random_plan_world import Row

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
-from fairlead.policy.kueue.lent_quota import lent_quota
+from fairlead.policy.kueue.snapshot.lent_quota import lent_quota
 from tests.fairness.reference_quota_tree import QuotaWorld, quota_worlds
 from tests.text_table import number, rows
 

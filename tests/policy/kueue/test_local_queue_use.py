@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.policy.kueue.local_queue_use import (
+from fairlead.policy.kueue.pending.local_queue_use import (
     entry_penalty,
     in_billionths,
     part_left,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-from fairlead.policy.kueue.failed_search import FailedSearch, failure_in_sight
-from fairlead.policy.kueue.fair_search import FairSearch
+from fairlead.policy.kueue.preemption.fair import FairSearch
+from fairlead.policy.kueue.pruning.failed_search import FailedSearch, failure_in_sight
 from tests.policy.kueue.target_world import TargetWorld, target_worlds
 from tests.scale_examples import ONE_IS_ENOUGH, scale_examples
 

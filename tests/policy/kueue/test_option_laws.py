@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.queue import BorrowWithinCohort
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import KueueOptions
-from fairlead.policy.kueue.target import Target
 from tests.policy.kueue.plain_classical import plain_classical_targets
 from tests.policy.kueue.plain_fair import plain_fair_targets
 from tests.policy.kueue.target_world import TargetWorld, target_worlds

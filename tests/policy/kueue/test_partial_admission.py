@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.queue import FlavorFungibility
-from fairlead.policy.kueue.flavor_assignment import Demand
-from fairlead.policy.kueue.partial_admission import Counts, admit_partially
+from fairlead.policy.kueue.flavors.assignment import Demand
+from fairlead.policy.kueue.flavors.partial_admission import Counts, admit_partially
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.cycle_world import (
     AS_A_RULE,

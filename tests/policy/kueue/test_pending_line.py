@@ -12,17 +12,17 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.queue import ClusterQueue, QueuePreemption
-from fairlead.policy.kueue.claim_restraints import ClaimRestraints
-from fairlead.policy.kueue.cycle import Turn
-from fairlead.policy.kueue.demands import DemandReader
-from fairlead.policy.kueue.flavor_assignment import Demand, Waiting
-from fairlead.policy.kueue.nomination import Nomination, Nominator
-from fairlead.policy.kueue.pending_line import PendingLine
-from fairlead.policy.kueue.pending_order import pending_order
+from fairlead.policy.kueue.cycle.cycle import Turn
+from fairlead.policy.kueue.cycle.tree_rounds import TreeRounds
+from fairlead.policy.kueue.flavors.assignment import Demand, Waiting
+from fairlead.policy.kueue.flavors.demands import DemandReader
+from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
+from fairlead.policy.kueue.pending.order import pending_order
+from fairlead.policy.kueue.pending.queue import PendingLine
 from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from fairlead.policy.kueue.snapshots import snapshots
-from fairlead.policy.kueue.tree_rounds import TreeRounds
+from fairlead.policy.kueue.snapshot.build import snapshots
 from tests.policy.kueue.plan_world import FAIR, NOW_MS, cluster, plan, told
 from tests.policy.kueue.random_plan_world import PlanWorld, follow, random_plan_world
 from tests.scale_examples import scale_examples
@@ -192,7 +192,7 @@ def test_in_one_line_stepping_aside_together_changes_nothing_but_reasons(world: 
     waiting_in = [row["queue"] for row in world.workloads if "running" not in row][:1]
     rows = [r for r in world.workloads if "running" in r or r["queue"] in waiting_in]
     for number, (state, planned) in enumerate(follow(world._replace(workloads=tuple(rows)), 1)):
-        with mock.patch("fairlead.policy.kueue.pending_line.shape_of", own_shape):
+        with mock.patch("fairlead.policy.kueue.pending.queue.shape_of", own_shape):
             plain = KueuePolicy(world.settings).plan(state, NOW_MS + number)
         assert changes(planned) == changes(plain)
         reasons = {each.workload: each for each in waits(planned)}

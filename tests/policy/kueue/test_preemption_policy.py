@@ -5,9 +5,9 @@ from typing import get_args
 import pytest
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.holder import Claimant, Holder
-from fairlead.policy.kueue.preemption_policy import Candidates, Policy, allows, asking_others
+from fairlead.policy.kueue.preemption.candidates import Candidates, Policy, allows, asking_others
 from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.workloads import Claimant, Holder
 from tests.policy.kueue.target_world import story_world
 from tests.text_table import rows
 

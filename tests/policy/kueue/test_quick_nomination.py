@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.policy.kueue.demands import DemandReader
-from fairlead.policy.kueue.nomination import Nomination, Nominator
-from fairlead.policy.kueue.pending_line import shape_of
-from fairlead.policy.kueue.quick_nomination import QuickNominator
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.snapshots import snapshots
+from fairlead.policy.kueue.flavors.demands import DemandReader
+from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
+from fairlead.policy.kueue.incremental.quick_nomination import QuickNominator
+from fairlead.policy.kueue.pending.queue import shape_of
+from fairlead.policy.kueue.snapshot.build import snapshots
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from tests.policy.kueue.test_followed_state import STEPS, History
 from tests.scale_examples import scale_examples
 

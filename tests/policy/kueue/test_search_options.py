@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from fairlead.model.axes import WorkloadName
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
 from tests.policy.kueue.target_world import TargetWorld, story_world
 

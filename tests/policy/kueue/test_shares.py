@@ -13,7 +13,7 @@ from fairlead.model.events import (
 from fairlead.model.queue import ClusterQueue, Cohort, Queue, ResourceGroup
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kueue.shares import KueueShares
+from fairlead.policy.kueue.snapshot.shares import KueueShares
 
 CPU = Axis("cpu", "any")
 GROUPS = (ResourceGroup(resources=("cpu",), flavors=("any",)),)

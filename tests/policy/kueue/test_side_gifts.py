@@ -7,14 +7,14 @@ from hypothesis import find, given, settings
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.fair_search import FairSearch
-from fairlead.policy.kueue.holder import Holder
-from fairlead.policy.kueue.holder_line import Asking
-from fairlead.policy.kueue.preemption_policy import asking_by_shares
+from fairlead.policy.kueue.preemption.candidates import asking_by_shares
+from fairlead.policy.kueue.preemption.fair import FairSearch
+from fairlead.policy.kueue.pruning.side_gifts import SideGifts
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
-from fairlead.policy.kueue.side_gifts import SideGifts
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.standing_order import MOST_GIFTS
+from fairlead.policy.kueue.snapshot.admitted import Asking
+from fairlead.policy.kueue.snapshot.share_order import MOST_GIFTS
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Holder
 from tests.policy.kueue.target_world import TargetWorld, story_world, target_worlds
 from tests.scale_examples import ONE_IS_ENOUGH, scale_examples
 from tests.text_table import rows

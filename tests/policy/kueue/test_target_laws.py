@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
-from fairlead.policy.kueue.holder import Claimant
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.target import Target
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.targets import Target
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Claimant
 from tests.policy.kueue.plain_classical import plain_classical_targets
 from tests.policy.kueue.plain_fair import plain_fair_targets
 from tests.policy.kueue.plain_world import PlainWorld

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.policy.kueue.head import Head, OrderGates, order_gates
-from fairlead.policy.kueue.holder import Usage
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.tournament import Tournament
+from fairlead.policy.kueue.cycle.heads import Head, OrderGates, order_gates
+from fairlead.policy.kueue.cycle.tournament import Tournament
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Usage
 from tests.fairness.reference_quota_tree import QuotaWorld, quota_worlds
 from tests.policy.kueue.plain_tournament import PlainTournament, charged
 from tests.text_table import number, rows

@@ -7,9 +7,9 @@ import msgspec
 from fairlead.fairness.quota_tree import QuotaNode
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import QueuePreemption
-from fairlead.policy.kueue.fair_search import fair_targets
-from fairlead.policy.kueue.holder import Holder, Usage
+from fairlead.policy.kueue.preemption.fair import fair_targets
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
+from fairlead.policy.kueue.workloads import Holder, Usage
 from tests.policy.kueue.target_world import TargetWorld
 
 CPU, GPU = 0, 1

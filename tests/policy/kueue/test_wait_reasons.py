@@ -9,17 +9,17 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import FlavorFungibility
 from fairlead.model.selector import LabelRequirement, Operator, Taint
-from fairlead.policy.kueue.flavor_assignment import FlavorTrial, Mode, Waiting
-from fairlead.policy.kueue.flavor_eligibility import (
+from fairlead.policy.kueue.flavors.assignment import FlavorTrial, Mode, Waiting
+from fairlead.policy.kueue.flavors.eligibility import (
     Eligibility,
     FlavorMismatch,
     UnknownFlavor,
     UnmetLabels,
     UntoleratedTaint,
 )
-from fairlead.policy.kueue.nomination import Nominator
+from fairlead.policy.kueue.flavors.nomination import Nominator
+from fairlead.policy.kueue.reasons.lacking_quota import WaitReasons
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.wait_reasons import WaitReasons
 from tests.policy.kueue.cycle_world import (
     CLASSICAL,
     FAIR,

@@ -14,27 +14,27 @@ from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.placement.waiting_pods import WaitingPods
-from fairlead.policy.kueue.admission_uses import admission_uses
-from fairlead.policy.kueue.claim_restraints import ClaimRestraints
-from fairlead.policy.kueue.demands import DemandReader
-from fairlead.policy.kueue.door import Door, misconfigured
-from fairlead.policy.kueue.drain import drained
-from fairlead.policy.kueue.flavor_assignment import Waiting
-from fairlead.policy.kueue.followed_state import FollowedState
-from fairlead.policy.kueue.holder_line import HolderLine
-from fairlead.policy.kueue.kept_lines import KeptLines
-from fairlead.policy.kueue.may_be_cut import may_be_cut
-from fairlead.policy.kueue.pending_line import PendingLine
-from fairlead.policy.kueue.pending_order import pending_order
-from fairlead.policy.kueue.plain_rounds import PlainRounds
+from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
+from fairlead.policy.kueue.cycle.slices import may_be_cut
+from fairlead.policy.kueue.cycle.tree_rounds import TreeRounds
+from fairlead.policy.kueue.cycle.tree_turns import TreeTurns
+from fairlead.policy.kueue.flavors.assignment import Waiting
+from fairlead.policy.kueue.flavors.demands import DemandReader
+from fairlead.policy.kueue.incremental.followed_state import FollowedState
+from fairlead.policy.kueue.incremental.kept_lines import KeptLines
+from fairlead.policy.kueue.pending.admissibility import Door, misconfigured
+from fairlead.policy.kueue.pending.admission_uses import admission_uses
+from fairlead.policy.kueue.pending.drain import drained
+from fairlead.policy.kueue.pending.order import pending_order
+from fairlead.policy.kueue.pending.queue import PendingLine
+from fairlead.policy.kueue.pending.usage_ordered_queue import UseOrderedLine
+from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
+from fairlead.policy.kueue.reasons.decisions import TreeDecisions
+from fairlead.policy.kueue.reasons.waits import Waits
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.snapshots import snapshots
-from fairlead.policy.kueue.tree_decisions import TreeDecisions
-from fairlead.policy.kueue.tree_rounds import TreeRounds
-from fairlead.policy.kueue.tree_turns import TreeTurns
-from fairlead.policy.kueue.use_ordered_line import UseOrderedLine
-from fairlead.policy.kueue.waits import Waits
+from fairlead.policy.kueue.snapshot.admitted import HolderLine
+from fairlead.policy.kueue.snapshot.build import snapshots
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workload_facts import is_preempting, promise_to
 
 

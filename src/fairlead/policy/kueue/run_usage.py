@@ -1,7 +1,7 @@
 """What a workload that has quota is charged, axis by axis."""
 
 from fairlead.model.run import Run
-from fairlead.policy.kueue.holder import Usage
+from fairlead.policy.kueue.workloads import Usage
 
 
 def run_usage(run: Run) -> Usage:

@@ -1,0 +1,204 @@
+"""One cycle of Kueue's rules: the head of each ClusterQueue is admitted, preempts, or waits.
+
+All heads are nominated on the snapshot as the cycle found it. Then they have their turns one after
+the other, and each turn sees what those before it took or set aside. Victims keep their use until
+they have left, which counts in the order of turns; but whoever comes later must fit as if all
+victims so far were gone. So two snapshots are kept once there are any: with them, and without.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
+from fairlead.policy.kueue.cycle.classical_order import ClassicalOrder
+from fairlead.policy.kueue.cycle.heads import Head, order_gates
+from fairlead.policy.kueue.cycle.tournament import Tournament
+from fairlead.policy.kueue.flavors.assignment import Assignment, Mode, Waiting
+from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
+from fairlead.policy.kueue.preemption.targets import Target
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Usage
+
+Outcome: TypeAlias = Literal[
+    "admitted", "preempting", "skipped", "nofit", "nocandidates", "deferred"
+]
+
+
+LookAgain: TypeAlias = Callable[[Snapshot, Nomination], Nomination]
+"""Returns what a nominated head needs, with the same flavors, in a snapshot without the victims."""
+
+
+class Turn(msgspec.Struct, frozen=True, gc=False):
+    """What became of a head in its turn."""
+
+    nomination: Nomination
+    outcome: Outcome
+    kept: Usage = ()  # what nobody after it in the cycle could have
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Return who gives way; nobody unless it preempts."""
+        return self.nomination.targets if self.outcome == "preempting" else ()
+
+
+class Order(Protocol):
+    """Says whose turn is next, and is told where use has changed."""
+
+    def enter(self, head: Head) -> None:
+        """Let one more have a turn."""
+
+    def pop(self) -> WorkloadName | None:
+        """Return the next head; None if all had their turn."""
+
+    def changed(self, queue: QueueName) -> None:
+        """Take in that the use of *queue* is another."""
+
+    def is_between_rounds(self) -> bool:
+        """Return whether those who are left would have their turns in the same order anew."""
+
+
+class KueueCycle:
+    """The turns of one cycle."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        look_again: LookAgain | None = None,
+    ) -> None:
+        """Prepare a cycle on *snapshot*, which will hold what the turns come to.
+
+        *look_again* nominates those anew of whose victims some went to others; None: in full.
+        """
+        self._snapshot = snapshot
+        self._axes = axes
+        self._settings = settings
+        gate = "RecomputeAssignmentUponPreemptionTargetsOverlap"
+        self._look_again = look_again or self._nominate_again
+        self._looks_again = dict(settings.feature_gates).get(gate, True)
+        self._later: Snapshot | None = None  # without the victims; None: there are none yet
+        self._victims: set[WorkloadName] = set()  # of all turns so far
+
+    def run(
+        self,
+        heads: Iterable[Waiting],
+        preempting: Collection[WorkloadName] = (),
+        nominated: dict[WorkloadName, Nomination] | None = None,
+    ) -> Iterator[Turn]:
+        """Yield the turn of every head, in the order of turns.
+
+        *preempting* are those of them for whom others were told to leave before. Those *nominated*
+        already are not nominated again; the others are added there.
+        """
+        nominator = Nominator(self._snapshot, self._axes, self._settings)
+        known = {} if nominated is None else nominated
+        nominations = {}
+        for each in heads:
+            if each.name not in known:
+                known[each.name] = nominator.nominate(each)
+            nominations[each.name] = known[each.name]
+        yield from self.turns(list(nominations.values()), preempting)
+
+    def turns(
+        self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName] = ()
+    ) -> Iterator[Turn]:
+        """Yield the turn of each head that is nominated already, in the order of turns."""
+        by_name = {each.waiting.name: each for each in nominations}
+        order = self._line_up(nominations, preempting)
+        while (name := order.pop()) is not None:
+            turn = self._take_turn(by_name[name])
+            order.changed(turn.nomination.waiting.queue)
+            yield turn
+
+    def _line_up(
+        self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName]
+    ) -> Order:
+        heads = [each.head(is_preempting=each.waiting.name in preempting) for each in nominations]
+        gates = order_gates(self._settings.feature_gates)
+        if self._settings.fair_sharing:
+            return Tournament(self._snapshot, heads, gates)
+        return ClassicalOrder(heads, gates)
+
+    def _take_turn(self, nomination: Nomination) -> Turn:
+        if nomination.assignment is None:
+            return Turn(nomination, "nofit")
+        if any(target.holder.name in self._victims for target in nomination.targets):
+            if not self._looks_again:
+                return Turn(nomination, "skipped")
+            nomination = self._look_again(self._without_victims(), nomination)
+            if nomination.assignment is not None and nomination.mode() is Mode.FIT:
+                return self._keep(nomination, "deferred", nomination.assignment.usage)
+        if nomination.assignment is None:
+            return Turn(nomination, "nofit")
+        return self._settle(nomination, nomination.assignment)
+
+    def _nominate_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
+        assert nominated.assignment is not None, "who asked others to give way has flavors"
+        again = Nominator(snapshot, self._axes, self._settings)
+        return again.nominate(nominated.waiting, nominated.assignment.flavors)
+
+    def _settle(self, nomination: Nomination, assignment: Assignment) -> Turn:
+        """Let a head that could be met have what it needs, if that is still there."""
+        queue = nomination.waiting.queue
+        if nomination.mode() is Mode.PREEMPT and not nomination.targets:
+            kept = set_aside_for(self._snapshot, queue, assignment)
+            return self._keep(nomination, "nocandidates", kept)
+        if not fits_once_left(self._without_victims(), nomination):
+            return Turn(nomination, "skipped")
+        if nomination.targets and self._later is None:
+            self._later = self._snapshot.copy()
+        for target in nomination.targets:
+            self._victims.add(target.holder.name)
+            self._without_victims().let_leave(target.holder)
+        outcome: Outcome = "preempting" if nomination.targets else "admitted"
+        return self._keep(nomination, outcome, assignment.usage)
+
+    def _without_victims(self) -> Snapshot:
+        """Return the snapshot in which all victims so far are gone."""
+        return self._snapshot if self._later is None else self._later
+
+    def still_fits(self, nomination: Nomination) -> bool:
+        """Return whether a head that has not had its turn would still be admitted, if it came."""
+        assignment = nomination.assignment
+        if assignment is None or nomination.mode() is not Mode.FIT:
+            return False
+        return self._without_victims().fits(nomination.waiting.queue, assignment.usage)
+
+    def _keep(self, nomination: Nomination, outcome: Outcome, usage: Usage) -> Turn:
+        """Let nobody after this turn have *usage*."""
+        queue = nomination.waiting.queue
+        self._snapshot.charge(queue, usage)
+        if self._later is not None:
+            self._later.charge(queue, usage)
+        return Turn(nomination, outcome, usage)
+
+
+def set_aside_for(snapshot: Snapshot, queue: QueueName, assignment: Assignment) -> Usage:
+    """Return how much is set aside for a head that nobody gives way to: within its limits.
+
+    It keeps others from taking that first. One that may always reclaim needs no such care.
+    """
+    if snapshot.rules[queue].preemption.reclaim_within_cohort == "Any":
+        return ()
+    is_borrowing = assignment.borrow > 0
+    kept = []
+    for axis, amount in assignment.usage:
+        room = snapshot.room_under_limits(queue, axis, is_borrowing=is_borrowing)
+        most = amount if room is None else min(amount, room)
+        kept.append((axis, most if is_borrowing else max(0, most)))
+    return tuple(kept)
+
+
+def fits_once_left(snapshot: Snapshot, nomination: Nomination) -> bool:
+    """Return whether a head that has flavors fits in *snapshot* once its victims have left."""
+    assert nomination.assignment is not None, "who has no flavors fits nowhere"
+    for target in nomination.targets:
+        snapshot.discharge(target.holder.queue, target.holder.usage)
+    fits = snapshot.fits(nomination.waiting.queue, nomination.assignment.usage)
+    for target in nomination.targets:
+        snapshot.charge(target.holder.queue, target.holder.usage)
+    return fits

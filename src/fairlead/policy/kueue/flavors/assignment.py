@@ -1,0 +1,332 @@
+"""Which flavor each resource of a waiting workload takes, and what that would need.
+
+Resources of a group take one flavor together; the flavors are tried in order. A flavor may fit, fit
+once others have given way, or not at all; and it may need quota from high up in the tree. How the
+two weigh against each other, and when the search stops, is for the ClusterQueue to say.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
+from fairlead.model.queue import FlavorFungibility, ResourceGroup
+from fairlead.policy.kueue.preemption.targets import Target
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import UNRESTRAINED, Claimant, Restraint, Usage
+
+
+class Mode(IntEnum):
+    """How a request could be met, the best one last."""
+
+    NO_FIT = 0
+    NO_CANDIDATES = 1  # only if others gave way, and nobody may be asked
+    PREEMPT = 2  # by others of its own queue, or of several
+    RECLAIM = 3  # by others of other queues alone
+    FIT = 4
+
+
+class Demand(msgspec.Struct, frozen=True):
+    """What the pods of one set ask for, and the flavors whose nodes they could run on."""
+
+    requests: Mapping[str, int]  # of one pod
+    count: int = 1
+    min_count: int | None = None  # the fewest pods that are of use; None: all of them
+    flavors: Sequence[Collection[str]] | None = None  # by resource group; None: any
+
+    def fewest(self) -> int:
+        """Return how many pods there must be at least."""
+        return self.count if self.min_count is None else self.min_count
+
+    def total(self) -> dict[str, int]:
+        """Return what all pods ask for together."""
+        return {name: amount * self.count for name, amount in self.requests.items()}
+
+
+class Waiting(msgspec.Struct, frozen=True, gc=False):
+    """A workload at the head of its ClusterQueue."""
+
+    name: WorkloadName
+    queue: QueueName
+    priority: int
+    queued_ms: int
+    demands: tuple[Demand, ...]
+    restraint: Restraint = UNRESTRAINED
+
+    def claimant(self, usage: Usage, need: frozenset[int]) -> Claimant:
+        """Return it as one who asks others to give way, for *usage* that lacks on *need*."""
+        return Claimant(
+            self.name, self.queue, self.priority, usage, self.queued_ms, need, *self.restraint
+        )
+
+    def counts(self) -> tuple[int, ...]:
+        """Return how many pods it has of each set."""
+        return tuple(demand.count for demand in self.demands)
+
+    def may_shrink(self) -> bool:
+        """Return whether it is of use with fewer pods than it asks for."""
+        return any(demand.fewest() < demand.count for demand in self.demands)
+
+    def with_counts(self, counts: Sequence[int]) -> "Waiting":
+        """Return the same workload with so many pods of each set."""
+        pairs = zip(self.demands, counts, strict=True)
+        return replace(self, demands=tuple(replace(each, count=count) for each, count in pairs))
+
+
+class Met(NamedTuple):
+    """How one resource of a flavor could be met."""
+
+    axis: int
+    mode: Mode
+    borrow: int  # how high in the tree quota is borrowed from; 0: not at all
+
+
+class FlavorTrial(NamedTuple):
+    """How one resource of a pod set was judged on one flavor, whether it was taken or not."""
+
+    pod_set: int  # which one, from 0
+    group: int  # which of the resource groups of its ClusterQueue
+    resource: str
+    flavor: str
+    amount: int  # of all its pods, with what earlier pod sets took of the same axis
+    met: Met
+    available: int  # negative where more is in use than is allowed
+    potential: int
+
+
+class _Course(NamedTuple):
+    """What one assignment has come to so far."""
+
+    head: Waiting
+    taken: dict[int, int]  # by axis
+    trials: list[FlavorTrial] | None  # None: nobody asks for them
+
+
+class Assignment(msgspec.Struct, frozen=True, gc=False):
+    """The flavors of every pod set, and how the worst resource could be met."""
+
+    mode: Mode
+    flavors: tuple[dict[str, str], ...]
+    usage: Usage
+    need: frozenset[int]  # axes on which others would have to give way
+    borrow: int
+
+
+FindTargets: TypeAlias = Callable[[Claimant], Sequence[Target]]
+"""Returns who would have to give way to a claimant; nobody if it cannot have its place."""
+
+
+class FlavorAssigner:
+    """Assigns flavors on one snapshot."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        find_targets: FindTargets,
+        *,
+        fair_sharing: bool,
+    ) -> None:
+        """Judge by *snapshot* as it is when asked, on which *find_targets* searches too."""
+        self._snapshot = snapshot
+        self._axes = axes
+        self._find_targets = find_targets
+        self._fair_sharing = fair_sharing
+
+    def assign(
+        self,
+        head: Waiting,
+        only: Sequence[Mapping[str, str]] | None = None,
+        trials: list[FlavorTrial] | None = None,
+    ) -> Assignment | None:
+        """Return the best flavors of *head*; None if some resource cannot be met by any.
+
+        *only* are the flavors to take, by pod set and resource, if they are settled already. What
+        was tried is added to *trials*, in the order of trying; if some resource cannot be met, the
+        last pod set and resource group there are those at which it failed.
+        """
+        course = _Course(head, {}, trials)
+        met: list[Met] = []
+        flavors: list[dict[str, str]] = []
+        for at in range(len(head.demands)):
+            found = self._assign_set(course, at, None if only is None else only[at])
+            if found is None:
+                return None
+            flavors.append(found[0])
+            met += found[1]
+        return _assignment(flavors, met, course.taken)
+
+    def _assign_set(
+        self, course: _Course, at: int, settled: Mapping[str, str] | None
+    ) -> tuple[dict[str, str], list[Met]] | None:
+        """Return the flavors of one pod set and how each is met, and count them as taken."""
+        demand, taken = course.head.demands[at], course.taken
+        groups = self._snapshot.rules[course.head.queue].resource_groups
+        chosen: dict[str, str] = {}
+        met: list[Met] = []
+        for number, wanted in wanted_by_group(groups, demand):
+            allowed = None if demand.flavors is None else demand.flavors[number]
+            if settled is not None:
+                allowed = {settled[name] for name in wanted}
+            best = self._best_flavor(course, (at, number), wanted, allowed)
+            if best is None:
+                return None
+            flavor, ways = best
+            met += ways
+            for way, amount in zip(ways, wanted.values(), strict=True):
+                taken[way.axis] = taken.get(way.axis, 0) + amount
+            chosen |= dict.fromkeys(wanted, flavor)
+        return None if uncovered(groups, demand) else (chosen, met)
+
+    def _best_flavor(
+        self,
+        course: _Course,
+        at: tuple[int, int],
+        wanted: Mapping[str, int],
+        allowed: Collection[str] | None,
+    ) -> tuple[str, list[Met]] | None:
+        """Return the flavor to take for all of *wanted*, and how each is met.
+
+        *at* is which pod set, and of which resource group the flavors are.
+        """
+        head, taken = course.head, course.taken
+        rules = self._snapshot.rules[head.queue]
+        fungibility = rules.fungibility
+        best: tuple[tuple[int, ...], str, list[Met]] | None = None
+        for flavor in rules.resource_groups[at[1]].flavors:
+            if allowed is not None and flavor not in allowed:
+                continue
+            ways = [
+                self._way(head, flavor, resource, amount, taken)
+                for resource, amount in wanted.items()
+            ]
+            if course.trials is not None:
+                course.trials.extend(self._trials(course, at, flavor, wanted, ways))
+            worst = min(ways, key=lambda way: _value(way, fungibility))
+            value = _value(worst, fungibility)
+            # A flavor that ends the search is taken, even if an earlier one would be preferred.
+            if _may_stop(worst, fungibility):
+                return flavor, ways
+            if worst.mode > Mode.NO_FIT and (best is None or value > best[0]):
+                best = (value, flavor, ways)
+        return None if best is None else (best[1], best[2])
+
+    def _way(
+        self, head: Waiting, flavor: str, resource: str, amount: int, taken: Mapping[int, int]
+    ) -> Met:
+        """Return how *amount* of one resource could be met beside what was *taken* before."""
+        tree, queue = self._snapshot.tree, head.queue
+        axis = self._axes.index(resource, flavor)
+        assert axis is not None, f"{flavor}/{resource} is no axis"
+        amount += taken.get(axis, 0)
+        if amount > tree.potential_on(queue, axis):
+            return Met(axis, Mode.NO_FIT, 0)
+        if amount <= max(0, tree.available_on(queue, axis)):
+            return Met(axis, Mode.FIT, self._level(queue, axis, amount))
+        if not self._may_preempt(queue, axis, amount):
+            return Met(axis, Mode.NO_FIT, 0)
+        claimant = head.claimant(((axis, amount),), frozenset({axis}))
+        return self._with_victims(claimant, axis, amount)
+
+    def _trials(
+        self,
+        course: _Course,
+        at: tuple[int, int],
+        flavor: str,
+        wanted: Mapping[str, int],
+        ways: Sequence[Met],
+    ) -> Iterator[FlavorTrial]:
+        """Tell how a flavor was judged."""
+        tree, queue = self._snapshot.tree, course.head.queue
+        for (resource, amount), way in zip(wanted.items(), ways, strict=True):
+            yield FlavorTrial(
+                pod_set=at[0],
+                group=at[1],
+                resource=resource,
+                flavor=flavor,
+                amount=amount + course.taken.get(way.axis, 0),
+                met=way,
+                available=tree.available_on(queue, way.axis),
+                potential=tree.potential_on(queue, way.axis),
+            )
+
+    def _with_victims(self, claimant: Claimant, axis: int, amount: int) -> Met:
+        victims = [target.holder for target in self._find_targets(claimant)]
+        if not victims:
+            return Met(axis, Mode.NO_CANDIDATES, self._level(claimant.queue, axis, amount))
+        for victim in victims:
+            self._snapshot.discharge(victim.queue, victim.usage)
+        level = self._level(claimant.queue, axis, amount)
+        for victim in victims:
+            self._snapshot.charge(victim.queue, victim.usage)
+        is_own = any(victim.queue == claimant.queue for victim in victims)
+        return Met(axis, Mode.PREEMPT if is_own else Mode.RECLAIM, level)
+
+    def _may_preempt(self, queue: QueueName, axis: int, amount: int) -> bool:
+        """Return whether it is worth a search for victims."""
+        tree, preemption = self._snapshot.tree, self._snapshot.rules[queue].preemption
+        if amount <= tree.subtree_on(queue, axis):
+            return True
+        covering = tree.covering(queue, axis, amount)
+        if covering is not None and self._snapshot.parents[QueueName(covering)] is not None:
+            return True
+        if self._fair_sharing and preemption.reclaim_within_cohort != "Never":
+            return True
+        return preemption.borrow_within_cohort.policy != "Never"
+
+    def _level(self, queue: QueueName, axis: int, amount: int) -> int:
+        """Return how high in the tree quota for *amount* more is borrowed from; 0: not at all."""
+        covering = self._snapshot.tree.covering(queue, axis, amount)
+        name = self._snapshot.path(queue)[-1] if covering is None else QueueName(covering)
+        return self._snapshot.heights[name]
+
+
+def wanted_by_group(
+    groups: Sequence[ResourceGroup], demand: Demand
+) -> Iterator[tuple[int, dict[str, int]]]:
+    """Yield the number of each group that *demand* asks something of, and how much of what.
+
+    A resource belongs to the first group that lists it.
+    """
+    rest = demand.total()
+    for number, group in enumerate(groups):
+        wanted = {name: amount for name, amount in rest.items() if name in group.resources}
+        if wanted:
+            rest = {name: amount for name, amount in rest.items() if name not in wanted}
+            yield number, wanted
+
+
+def uncovered(groups: Sequence[ResourceGroup], demand: Demand) -> list[str]:
+    """Return the resources that are asked for and that no group lists."""
+    covered = {name for group in groups for name in group.resources}
+    return [name for name, amount in demand.requests.items() if amount > 0 and name not in covered]
+
+
+def _value(way: Met, fungibility: FlavorFungibility) -> tuple[int, ...]:
+    """Return what orders ways to meet a request, the best one last."""
+    if fungibility.preference == "BorrowingOverPreemption" or way.mode <= Mode.NO_CANDIDATES:
+        return (way.mode, -way.borrow)
+    return (Mode.PREEMPT, -way.borrow, way.mode)
+
+
+def _may_stop(way: Met, fungibility: FlavorFungibility) -> bool:
+    """Return whether a flavor with this worst resource is good enough to try no other."""
+    is_met = way.mode == Mode.FIT or (
+        way.mode >= Mode.PREEMPT and fungibility.when_can_preempt == "MayStopSearch"
+    )
+    return is_met and (way.borrow == 0 or fungibility.when_can_borrow == "MayStopSearch")
+
+
+def _assignment(
+    flavors: Sequence[dict[str, str]], met: Sequence[Met], taken: Mapping[int, int]
+) -> Assignment:
+    return Assignment(
+        mode=min((way.mode for way in met), default=Mode.FIT),
+        flavors=tuple(flavors),
+        usage=tuple(sorted((axis, amount) for axis, amount in taken.items() if amount > 0)),
+        need=frozenset(way.axis for way in met if way.mode != Mode.FIT),
+        borrow=max((way.borrow for way in met), default=0),
+    )

@@ -1,0 +1,155 @@
+"""What a head of a ClusterQueue would need, looked at on its own, before it is its turn."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from fairlead.model.axes import QuotaAxes
+from fairlead.model.memory import Promise
+from fairlead.policy.kueue.cycle.heads import Head
+from fairlead.policy.kueue.flavors.assignment import (
+    Assignment,
+    FlavorAssigner,
+    FlavorTrial,
+    Mode,
+    Waiting,
+)
+from fairlead.policy.kueue.flavors.partial_admission import Counts, admit_partially
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.targets import Target
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Claimant
+
+
+class Nomination(msgspec.Struct, frozen=True, gc=False):
+    """A workload with its flavors, and who would have to give way; without flavors none fits.
+
+    ``waiting`` is the workload in full. With fewer pods than that it is admitted in part, and its
+    flavors, use and targets are those of as many pods as ``counts`` says of each set.
+    """
+
+    waiting: Waiting
+    counts: tuple[int, ...]
+    assignment: Assignment | None
+    targets: tuple[Target, ...] = ()
+
+    def can_proceed(self) -> bool:
+        """Return whether it fits, or would once its targets have left."""
+        return bool(self.targets) or self.mode() is Mode.FIT
+
+    def mode(self) -> Mode:
+        """Return how it could be met: not at all, by preemption, or right away."""
+        if self.assignment is None:
+            return Mode.NO_FIT
+        return Mode.FIT if self.assignment.mode is Mode.FIT else Mode.PREEMPT
+
+    def head(self, *, is_preempting: bool) -> Head:
+        """Return it as the order of turns sees it."""
+        waiting, assignment = self.waiting, self.assignment
+        return Head(
+            name=waiting.name,
+            queue=waiting.queue,
+            priority=waiting.priority,
+            queued_ms=waiting.queued_ms,
+            usage=() if assignment is None else assignment.usage,
+            borrow_level=0 if assignment is None else assignment.borrow,
+            is_preempting=is_preempting,
+        )
+
+
+class Nominator:
+    """Nominates on one snapshot, as it is when asked."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        *,
+        stays: bool = False,
+    ) -> None:
+        """Search for victims in *snapshot*, with fair sharing or without, as *settings* say.
+
+        If it *stays* as it is, what was found for one workload is not searched for again.
+        """
+        self._snapshot = snapshot
+        self._stays = stays
+        self._settings = settings
+        self._admits_partially = dict(settings.feature_gates).get("PartialAdmission", True)
+        self._found: dict[Claimant, Sequence[Target]] = {}  # while one workload is looked at
+        self._assigner = FlavorAssigner(
+            snapshot, axes, self._find_targets, fair_sharing=settings.fair_sharing
+        )
+
+    def nominate(
+        self, waiting: Waiting, only: Sequence[Mapping[str, str]] | None = None
+    ) -> Nomination:
+        """Return what a workload needs; *only* are its flavors if they are settled.
+
+        If it can proceed neither at once nor by preemption, the same with fewer pods, as far as
+        its pod sets allow that; and in full again if that does not help either.
+        """
+
+        def with_counts(counts: Counts) -> Nomination | None:
+            part = self._with_counts(waiting, counts, only)
+            return part if part.can_proceed() else None
+
+        whole = self._with_counts(waiting, waiting.counts(), only)
+        if whole.can_proceed() or not self._admits_partially:
+            return whole
+        return admit_partially(waiting.demands, with_counts) or whole
+
+    def as_promised(self, waiting: Waiting, promise: Promise) -> Nomination:
+        """Return a workload with the flavors and pods of *promise*; without, if it does not fit."""
+        flavors, counts = promise.flavors, promise.counts
+        is_same = len(flavors) == len(counts) == len(waiting.demands) and all(
+            demand.requests.keys() <= given.keys() and demand.fewest() <= count <= demand.count
+            for demand, given, count in zip(waiting.demands, flavors, counts, strict=True)
+        )
+        if not is_same:  # its pods are others by now
+            return Nomination(waiting, waiting.counts(), None)
+        assignment = self._assigner.assign(waiting.with_counts(counts), flavors)
+        fits = assignment is not None and assignment.mode is Mode.FIT
+        return Nomination(waiting, counts, assignment if fits else None)
+
+    def fewest(self, waiting: Waiting) -> Waiting:
+        """Return a workload with as few pods of each set as it may be admitted with."""
+        if not self._admits_partially:
+            return waiting
+        return waiting.with_counts([demand.fewest() for demand in waiting.demands])
+
+    def try_flavors(self, waiting: Waiting) -> list[FlavorTrial]:
+        """Return how the flavors of a workload are judged, with all its pods."""
+        self._forget()
+        trials: list[FlavorTrial] = []
+        self._assigner.assign(waiting, trials=trials)
+        return trials
+
+    def _with_counts(
+        self, waiting: Waiting, counts: Counts, only: Sequence[Mapping[str, str]] | None
+    ) -> Nomination:
+        self._forget()
+        assignment = self._assigner.assign(waiting.with_counts(counts), only)
+        if assignment is None or assignment.mode is Mode.FIT:
+            return Nomination(waiting, counts, assignment)
+        claimant = waiting.claimant(assignment.usage, assignment.need)
+        targets = tuple(self._find_targets(claimant))
+        return Nomination(waiting, counts, assignment, targets)
+
+    def _forget(self) -> None:
+        """Forget what was found on a snapshot that may have changed since."""
+        if not self._stays:
+            self._found.clear()
+
+    def _find_targets(self, claimant: Claimant) -> Sequence[Target]:
+        """Return who would give way; known already if its one resource was tried alone before."""
+        found = self._found.get(claimant)
+        if found is None:
+            if self._settings.fair_sharing:
+                found = fair_targets(self._snapshot, claimant, self._settings)
+            else:
+                found = classical_targets(self._snapshot, claimant)
+            self._found[claimant] = found
+        return found

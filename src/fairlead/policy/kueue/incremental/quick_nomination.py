@@ -1,0 +1,159 @@
+"""Nominates heads of queues in which every resource has one flavor, with one search at most.
+
+Which flavors such a head takes, and how much of them, does not depend on what others use. So it is
+found out once for all that ask alike; and where nothing is to be chosen, nobody need be asked for
+one resource alone. From which height in the tree quota is borrowed is not told: with fair sharing,
+and where everybody may reclaim, nothing depends on it.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fairlead.model.axes import QueueName, QuotaAxes
+from fairlead.model.memory import Promise
+from fairlead.policy.kueue.flavors.assignment import Assignment, FlavorAssigner, Mode, Waiting
+from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.targets import Target
+from fairlead.policy.kueue.pruning.failed_search import FailedSearch, failure_in_sight
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Claimant
+
+_MOST_KNOWN = 10_000  # ways of asking that are remembered at once
+
+
+class QuickNomination(Struct, frozen=True, gc=False):
+    """A nomination, and how the search ended if nobody gives way."""
+
+    nomination: Nomination
+    failed: FailedSearch | None = None
+
+
+class _Facts(NamedTuple):
+    """What does not depend on what others use."""
+
+    may_shrink: bool
+    counts: tuple[int, ...]
+    assignment: Assignment | None  # as if it fitted; None: it never does
+
+
+class QuickNominator:
+    """Nominates on one snapshot, as it is when asked, from plan to plan."""
+
+    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
+        """Know nobody yet."""
+        self._snapshot = snapshot
+        self._axes = axes
+        self._settings = settings
+        self._plain = Nominator(snapshot, axes, settings)
+        self._assigner = FlavorAssigner(snapshot, axes, _nobody, fair_sharing=True)
+        self._known: dict[tuple[QueueName, Hashable], _Facts] = {}
+
+    def nominate(
+        self, head: Waiting, shape: Hashable, *, is_in_doubt: bool = False
+    ) -> QuickNomination:
+        """Return what *head* needs, who asks as *shape* says.
+
+        If it *is_in_doubt* whether it is plainly refused, that need not be found out again.
+
+        Law: but for the height from which it borrows, the nomination is that of `Nominator`.
+        """
+        may_shrink, counts, assignment = self._facts(head, shape)
+        if may_shrink:
+            return QuickNomination(self._plain.nominate(head))
+        if assignment is None:
+            return QuickNomination(Nomination(head, counts, None))
+        lacking = self._snapshot.lacking(head.queue, assignment.usage)
+        if not lacking:
+            return QuickNomination(Nomination(head, counts, assignment))
+        assignment = replace(assignment, mode=Mode.NO_CANDIDATES, need=lacking)
+        claimant = head.claimant(assignment.usage, lacking)
+        targets, failed = self._search(claimant, looks_ahead=not is_in_doubt)
+        return QuickNomination(Nomination(head, counts, assignment, targets), failed)
+
+    def _facts(self, head: Waiting, shape: Hashable) -> _Facts:
+        """Return what all have in common who ask as *head*."""
+        key = (head.queue, shape)
+        facts = self._known.get(key)
+        if facts is None:
+            found = self._assigner.assign(head)
+            if found is not None:
+                found = replace(found, mode=Mode.FIT, need=frozenset(), borrow=0)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            facts = self._known[key] = _Facts(head.may_shrink(), head.counts(), found)
+        return facts
+
+    def as_promised(
+        self, head: Waiting, shape: Hashable, promise: Promise | None
+    ) -> Nomination | None:
+        """Return *head* as if there were room for what it was promised; None: it never has.
+
+        Law: if there is, that is what `kept_promise` finds. Nobody may have fewer pods.
+        """
+        _, counts, assignment = self._facts(head, shape)
+        if assignment is None:
+            return None
+        if promise is not None:
+            is_same = promise.counts == counts and len(promise.flavors) == len(counts)
+            pairs = zip(assignment.flavors, promise.flavors, strict=False)
+            if not is_same or not all(own.items() <= given.items() for own, given in pairs):
+                return None  # its pods are others by now
+        return Nomination(head, counts, assignment)
+
+    def refuse_again(self, refused: Nomination) -> QuickNomination | None:
+        """Return what one who was refused needs now if it plainly still is; None: to be looked at.
+
+        The standing order knows the snapshot. Cost: of a search in vain that is not made.
+        """
+        head, assignment = refused.waiting, refused.assignment
+        assert assignment is not None, "who asks for more than there will ever be waits for nothing"
+        need = self._snapshot.lacking(head.queue, assignment.usage)
+        claimant = head.claimant(assignment.usage, need)
+        failed = None
+        if need:
+            # It was refused before, and most who were are refused again.
+            failed = failure_in_sight(self._snapshot, claimant, self._settings, is_likely=True)
+        if failed is None:
+            return None
+        if need != assignment.need:
+            refused = replace(refused, assignment=replace(assignment, need=need))
+        return QuickNomination(refused, failed)
+
+    def look_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
+        """Return what a head needs in *snapshot*, a later one of the same tree.
+
+        Law: but for the height from which it borrows, that is what `Nominator` finds there.
+        """
+        head, assignment = nominated.waiting, nominated.assignment
+        assert assignment is not None, "who asked others to give way has flavors"
+        if head.may_shrink():
+            again = Nominator(snapshot, self._axes, self._settings)
+            return again.nominate(head, assignment.flavors)
+        lacking = snapshot.lacking(head.queue, assignment.usage)
+        mode = Mode.NO_CANDIDATES if lacking else Mode.FIT
+        assignment = replace(assignment, mode=mode, need=lacking)
+        targets: Sequence[Target] = ()
+        if lacking:
+            claimant = head.claimant(assignment.usage, lacking)
+            targets = fair_targets(snapshot, claimant, self._settings)
+        return Nomination(head, nominated.counts, assignment, tuple(targets))
+
+    def _search(
+        self, claimant: Claimant, *, looks_ahead: bool
+    ) -> tuple[tuple[Target, ...], FailedSearch | None]:
+        """Return who gives way; if nobody does, how the search ended."""
+        failed: list[FailedSearch] = []
+        targets = fair_targets(
+            self._snapshot, claimant, self._settings, failed.append, looks_ahead=looks_ahead
+        )
+        return tuple(targets), failed[0] if failed else None
+
+
+def _nobody(_: Claimant) -> list[Target]:
+    """Ask nobody: where there is one flavor to take, it is taken whoever gives way."""
+    return []

@@ -1,0 +1,65 @@
+"""In which order the workloads of a ClusterQueue wait.
+
+The order is Kueue's own. It says who comes before whom, not who is considered: a workload that is
+held back or waits for its back-off has its place all the same.
+"""
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.policy.kueue.pending.admission_uses import AdmissionUses
+from fairlead.policy.kueue.pending.local_queue_use import UseRank
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.workload_facts import is_preempting, local_queue_name
+
+
+def pending_order(
+    state: ClusterState,
+    queue: QueueName,
+    settings: KueueSettings,
+    uses: AdmissionUses | None = None,
+) -> list[WorkloadName]:
+    """Return the workloads of *queue* that have no quota yet, the first in line first.
+
+    First those for which others give way already, so that nobody takes what they wait for; then
+    by higher priority, by earlier `queued_ms`, and by name. In a queue that *uses* order, what its
+    LocalQueue has used comes before the priority. Cost: O(n log n).
+    """
+    counted = uses if uses is not None and uses.order(queue) else None
+
+    def place(name: WorkloadName) -> tuple[bool, UseRank | None, int, int, WorkloadName]:
+        workload = state.workloads[name]
+        return (
+            not is_preempting(state, name),
+            None if counted is None else counted.rank(name),
+            -workload.priority,
+            queued_ms(workload, settings),
+            name,
+        )
+
+    return sorted((name for name in state.waiting(queue) if name not in state.runs), key=place)
+
+
+def queued_ms(workload: Workload, settings: KueueSettings) -> int:
+    """Return since when *workload* counts as waiting: its creation, or a later eviction.
+
+    An eviction counts only for what it was put back for (the workload's ``requeued_ms``), and
+    only as *settings* say.
+    """
+    rules = workload.extension
+    if isinstance(rules, KueueWorkload) and settings.requeued_by == "Eviction":
+        return workload.created_ms if rules.requeued_ms is None else rules.requeued_ms
+    return workload.created_ms
+
+
+def is_queued(state: ClusterState, workload: Workload) -> bool:
+    """Return whether *workload*, if it has no quota, counts as pending in Kueue.
+
+    One that is inactive does not, nor one whose LocalQueue is stopped. One in a ClusterQueue that
+    is stopped does: its line is kept.
+    """
+    rules = workload.extension
+    if not workload.active or not isinstance(rules, KueueWorkload):
+        return False
+    door = state.catalogue.local_queues.get(local_queue_name(workload))
+    return door is None or not door.stopped

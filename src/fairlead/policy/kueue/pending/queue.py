@@ -1,0 +1,112 @@
+"""The workloads that wait in one ClusterQueue, in their order, while a plan goes through them."""
+
+from collections.abc import Hashable, Iterator, Sequence
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.queue import ClusterQueue, QueuePreemption
+from fairlead.policy.kueue.flavors.assignment import Demand, Waiting
+
+
+class PendingLine:
+    """A line whose first is the head. With StrictFIFO a head that cannot be admitted blocks it."""
+
+    def __init__(
+        self, line: Sequence[Waiting], rules: ClusterQueue, preempting: WorkloadName | None
+    ) -> None:
+        """Start at the first of *line*; *preempting* is who has others give way to it already.
+
+        That one is the first as long as it has that right, and then stands where it belongs.
+        """
+        self._by_name = {waiting.name: waiting for waiting in line}
+        self._line = sorted(line, key=_seniority)
+        self._at = 0
+        self._rules = rules
+        self._passed: dict[WorkloadName, None] = {}  # admitted, or set aside before their turn
+        self._set_aside: list[Waiting] = []
+        self._shapes = {waiting.name: shape_of(waiting, rules.preemption) for waiting in line}
+        self._alike: dict[Hashable, list[Waiting]] = {}
+        for waiting in self._line:
+            self._alike.setdefault(self.shape(waiting.name), []).append(waiting)
+        self.preempting = preempting
+
+    def head(self) -> Waiting | None:
+        """Return who is next; None if everybody was looked at."""
+        if self.preempting is not None:
+            return self._by_name[self.preempting]
+        return self._next()
+
+    def _next(self) -> Waiting | None:
+        """Return who is next where nobody preempts."""
+        while self._at < len(self._line) and self._line[self._at].name in self._passed:
+            self._at += 1
+        return self._line[self._at] if self._at < len(self._line) else None
+
+    def admit(self, name: WorkloadName) -> None:
+        """Let the head, which has quota now, go."""
+        self._passed[name] = None
+        self.preempting = None
+
+    def shape(self, name: WorkloadName) -> Hashable:
+        """Return all that decides whether a workload can be admitted: equal ones fare equally."""
+        return self._shapes[name]
+
+    def set_aside(self, name: WorkloadName) -> None:
+        """Let the head, which cannot be admitted, make room for others.
+
+        With BestEffortFIFO it does, and with it those behind it that ask for the same in the same
+        way. With StrictFIFO it stays. If others were to give way to it, it has no right any more.
+        """
+        self.preempting = None
+        if self.is_blocked_by_its_head:
+            return
+        for each in self._alike[self.shape(name)]:
+            if each.name not in self._passed:
+                self._passed[each.name] = None
+                self._set_aside.append(each)
+
+    @property
+    def is_blocked_by_its_head(self) -> bool:
+        """Whether nobody passes a head that cannot be admitted."""
+        return self._rules.queueing_strategy == "StrictFIFO"
+
+    def not_admitted(self) -> Iterator[tuple[Waiting, Waiting | None]]:
+        """Yield who is left, and behind whom; behind None: it had its turn itself."""
+        for waiting in self._set_aside:
+            yield waiting, None
+        head = self.head()
+        for waiting in self._rest():
+            yield waiting, None if waiting is head else head
+
+    def _rest(self) -> list[Waiting]:
+        """Return who was neither admitted nor set aside, in order."""
+        left = [each for each in self._line[self._at :] if each.name not in self._passed]
+        return sorted(left, key=lambda each: each.name != self.preempting)
+
+
+def shape_of(waiting: Waiting, preemption: QueuePreemption) -> Hashable:
+    """Return all that decides whether a workload can be admitted to a queue of these rules."""
+    demands = tuple(
+        (tuple(each.requests.items()), each.count, each.min_count, _flavors(each))
+        for each in waiting.demands
+    )
+    # Where age counts too, the one that is asked first is older than those alike: if it finds
+    # nobody to give way, they find nobody either.
+    priority = waiting.priority if _asks_by_priority(preemption) else 0
+    return priority, waiting.restraint, demands
+
+
+def _seniority(waiting: Waiting) -> tuple[int, int, WorkloadName]:
+    return -waiting.priority, waiting.queued_ms, waiting.name
+
+
+def _asks_by_priority(preemption: QueuePreemption) -> bool:
+    """Return whether the importance of a claimant decides whom it may ask."""
+    return (
+        preemption.within_cluster_queue != "Never"
+        or preemption.reclaim_within_cohort == "LowerPriority"
+        or preemption.borrow_within_cohort.policy != "Never"
+    )
+
+
+def _flavors(demand: Demand) -> Hashable:
+    return None if demand.flavors is None else tuple(map(tuple, demand.flavors))

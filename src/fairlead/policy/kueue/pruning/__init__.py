@@ -1,0 +1,1 @@
+"""Bounds that prove that a search for victims is in vain."""

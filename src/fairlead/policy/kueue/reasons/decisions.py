@@ -1,0 +1,108 @@
+"""What the turns of one tree come to, as decisions with their reasons."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import Placement
+from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from fairlead.policy.kueue.cycle.cycle import Turn
+from fairlead.policy.kueue.cycle.rounds import Rounds
+from fairlead.policy.kueue.reasons.admit import admit_reason
+from fairlead.policy.kueue.reasons.evict import evict_reason
+
+WAITING_FOR_PREEMPTED: Final = "WaitingForPreemptedWorkloads"
+
+
+class TreeDecisions:
+    """Puts down what becomes of the workloads of one tree."""
+
+    def __init__(self, state: ClusterState, rounds: Rounds) -> None:
+        """Listen to *rounds*, which have not begun."""
+        self._state = state
+        self._rounds = rounds
+        self._started: dict[WorkloadName, tuple[Placement, ...]] = {}
+
+    def decisions(self) -> list[Decision]:
+        """Let the rounds happen and return who starts, who gives way, and who has its promise.
+
+        In the order of turns; a reservation comes right after those who leave for its sake. Those
+        for whose sake others were told to leave in earlier plans come last, by name.
+        """
+        done: list[Decision] = []
+        for decided in self._rounds.run():
+            done.extend(self._evictions(decided) if decided.targets else [self._start(decided)])
+        preempting = self._rounds.preempting()
+        if not preempting:
+            return done
+        leaving = self._rounds.leaving()
+        reserves = {
+            turn.nomination.waiting.name: self._reserve(turn, self._rounds.awaited(turn, leaving))
+            for turn in preempting
+        }
+        last = {each.beneficiary: at for at, each in enumerate(done) if isinstance(each, Evict)}
+        placed: list[Decision] = []
+        for at, each in enumerate(done):
+            placed.append(each)
+            if isinstance(each, Evict) and each.beneficiary and last[each.beneficiary] == at:
+                reserve = reserves.pop(each.beneficiary, None)
+                placed += [] if reserve is None else [reserve]
+        return [*placed, *[reserves[name] for name in sorted(reserves)]]
+
+    def _start(self, turn: Turn) -> Start:
+        nomination = turn.nomination
+        assert nomination.assignment is not None, "who is admitted has flavors"
+        waiting = nomination.waiting
+        placements = self._placements(waiting.name, nomination.counts)
+        self._started[waiting.name] = placements
+        return Start(
+            workload=waiting.name,
+            placements=placements,
+            flavors=nomination.assignment.flavors,
+            charged=tuple(self._state.path(waiting.queue)),
+            reason=admit_reason(
+                self._rounds.present, self._state.axes, waiting.queue, nomination.assignment.usage
+            ),
+        )
+
+    def _evictions(self, turn: Turn) -> Iterator[Evict]:
+        rules = self._rounds.decided_on.rules[turn.nomination.waiting.queue]
+        for target in self._rounds.newly_told(turn):
+            yield Evict(
+                workload=target.holder.name,
+                pods=self._pods(target.holder.name),
+                beneficiary=turn.nomination.waiting.name,
+                reason=evict_reason(
+                    self._rounds.present, self._state.axes, rules, turn.nomination, target
+                ),
+                by_own_quota=target.by_own_quota,
+            )
+
+    def _pods(self, name: WorkloadName) -> tuple[PodId, ...]:
+        """Return the pods of one who has quota, perhaps since a moment ago."""
+        started = self._started.get(name)
+        if started is not None:
+            return tuple(place.pod for place in started)
+        run = self._state.runs[name]
+        return tuple(run.pod_sets.in_order(run.pods))
+
+    def _reserve(self, turn: Turn, awaited: Sequence[WorkloadName]) -> Reserve:
+        nomination = turn.nomination
+        assert nomination.assignment is not None, "who preempts has flavors"
+        name, queue = nomination.waiting.name, nomination.waiting.queue
+        return Reserve(
+            workload=name,
+            placements=self._placements(name, nomination.counts),
+            flavors=nomination.assignment.flavors,
+            charged=tuple(self._state.path(queue)),
+            waits_for=tuple(awaited),
+            reason=Reason(code=WAITING_FOR_PREEMPTED, queue=queue, names=tuple(awaited)),
+        )
+
+    def _placements(self, name: WorkloadName, counts: tuple[int, ...]) -> tuple[Placement, ...]:
+        """Return the pods that get quota, on no node yet: the first *counts* of each set."""
+        sets = zip(self._state.workloads[name].pod_sets, counts, strict=True)
+        firsts = [each.first_ids(count) for each, count in sets]
+        return tuple([Placement(pod, None) for pods in firsts for pod in pods])

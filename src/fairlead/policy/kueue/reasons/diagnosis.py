@@ -1,0 +1,247 @@
+"""Why nobody gives way to a claimant for whom the search found no targets.
+
+The first of these that is so: its queue lets it ask nobody; nobody is there whom it may ask; an
+option of ours holds it back; all whom it may ask hold too little; the rules keep them safe.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from fairlead.model.axes import QueueName, QuotaAxes
+from fairlead.model.plan import Comparison, Reason, Tally, Term
+from fairlead.policy.kueue.preemption.candidates import Policy, allows
+from fairlead.policy.kueue.preemption.classical import classical_room, classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_room, fair_targets
+from fairlead.policy.kueue.preemption.restraints import HeldBack
+from fairlead.policy.kueue.reasons.share_refusal import first_refusal
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot.admitted import Asking
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Claimant, Holder
+
+PREEMPTION_IS_OFF: Final = "PreemptionIsOff"
+NOBODY_MAY_BE_ASKED: Final = "NobodyMayBeAsked"
+PROTECTED_BY_MIN_RUNTIME: Final = "ProtectedByMinRuntime"
+WOULD_LOOP: Final = "WouldLoop"
+TOO_LITTLE_TO_TAKE: Final = "TooLittleToTake"
+SHARES_FORBID: Final = "SharesForbid"
+BORROWING_FORBIDDEN: Final = "BorrowingForbidden"
+
+_ALLOWED: Final[dict[Policy, str]] = {
+    "Never": "may be asked",
+    "LowerPriority": "are less important",
+    "LowerOrNewerEqualPriority": "are less important or newer",
+    "Any": "may be asked",
+}
+
+
+class _Claim(NamedTuple):
+    """What is asked for under which settings; a looser one lacks some of what holds it back."""
+
+    claimant: Claimant
+    settings: KueueSettings
+    held_back: HeldBack | None  # from asking by fair sharing
+
+    def targets(self, snapshot: Snapshot) -> list[Holder]:
+        """Return who would give way."""
+        claimant, settings, _ = self
+        if settings.fair_sharing:
+            found = fair_targets(snapshot, claimant, settings)
+        else:
+            found = classical_targets(snapshot, claimant)
+        return [target.holder for target in found]
+
+    def may_share(self) -> "_Claim":
+        return self._replace(claimant=replace(self.claimant, may_share=True))
+
+    def without_protection(self) -> "_Claim":
+        options = replace(self.settings.options, min_run_time_ms=0)
+        return self._replace(settings=replace(self.settings, options=options))
+
+    def without_sparing(self) -> "_Claim":
+        nobody = replace(self.claimant, spared=frozenset(), spared_if_owed=frozenset())
+        return self._replace(claimant=nobody)
+
+
+def diagnose_claim(
+    snapshot: Snapshot,
+    claimant: Claimant,
+    settings: KueueSettings,
+    *,
+    axes: QuotaAxes,
+    now_ms: int,
+    held_back: HeldBack | None,
+) -> Reason:
+    """Return why nobody gives way to *claimant*, for whom the search found no targets.
+
+    *held_back* is until when it may not ask by fair sharing. Comparisons that are told hold.
+    *snapshot* is left as it was. Cost: two searches, up to six where options hold the claimant
+    back, and a look at each queue of the tree.
+    """
+    rules = snapshot.rules[claimant.queue].preemption
+    if rules.within_cluster_queue == rules.reclaim_within_cohort == "Never":
+        return Reason(code=PREEMPTION_IS_OFF, queue=claimant.queue)
+    tallies = tuple(_tallies(snapshot, claimant))
+    if not (tallies[0].count or tallies[-1].count):
+        return Reason(code=NOBODY_MAY_BE_ASKED, queue=claimant.queue, tallies=tallies)
+    claim = _Claim(claimant, settings, held_back)
+    free = claim.may_share().without_protection().without_sparing()
+    if free == claim:
+        return _refusal(snapshot, claim, axes)
+    for looser in (claim.may_share(), claim.without_protection(), claim.without_sparing(), free):
+        found = _held_back(snapshot, claim, looser, now_ms)
+        if found is not None:
+            return found
+    return _refusal(snapshot, claim if free.targets(snapshot) else free, axes)
+
+
+def _tallies(snapshot: Snapshot, claimant: Claimant) -> Iterator[Tally]:
+    """Count the own queue's workloads, the queues that borrow, and the workloads of those."""
+    rules, need = snapshot.rules[claimant.queue].preemption, claimant.need
+    anybody = Asking("Any", 0, need)
+
+    def tally(policy: Policy, holders: list[Holder], things: str) -> Tally:
+        allowed = sum(allows(policy, claimant, each) for each in holders)
+        return Tally(count=allowed, of=len(holders), things=things, what=_ALLOWED[policy])
+
+    own = snapshot.line(claimant.queue).whom(anybody).holders
+    yield tally(rules.within_cluster_queue, own, "workloads of its queue")
+    others = [queue for queue in _queues(snapshot, claimant.queue) if queue != claimant.queue]
+    if not others:
+        return
+    borrowers = [queue for queue in others if snapshot.tree.borrows_any(queue, need)]
+    what = "have borrowed what it needs"
+    yield Tally(count=len(borrowers), of=len(others), things="queues beside it", what=what)
+    theirs = [each for queue in borrowers for each in snapshot.line(queue).whom(anybody).holders]
+    if borrowers:
+        yield tally(rules.reclaim_within_cohort, theirs, "workloads there")
+
+
+def _queues(snapshot: Snapshot, queue: QueueName) -> Iterator[QueueName]:
+    """Yield all ClusterQueues of the tree that *queue* is in."""
+    below = [snapshot.path(queue)[-1]]
+    while below:
+        name = below.pop()
+        if name in snapshot.rules:
+            yield name
+        below.extend(snapshot.children.get(name, ()))
+
+
+def _held_back(snapshot: Snapshot, claim: _Claim, looser: _Claim, now_ms: int) -> Reason | None:
+    """Return which option keeps those safe whom a looser claim finds; None if it is none."""
+    claimant, queue = claim.claimant, claim.claimant.queue
+    found = looser.targets(snapshot)
+    others = [each for each in found if each.queue != queue]
+    if others and claim.held_back is not None and looser.claimant.may_share:
+        until_ms, code = claim.held_back
+        names = tuple(each.name for each in others)
+        return Reason(code=code, queue=queue, names=names, remaining_ms=until_ms - now_ms)
+    protected = [each for each in others if each.is_protected]
+    if protected and looser.settings != claim.settings:
+        last, found = _first_to_be_free(snapshot, claim, looser, protected)
+        end_ms = last.reserved_ms + claim.settings.options.min_run_time_ms
+        return _protected(last, found, end_ms - now_ms)
+    spared = claimant.spared | claimant.spared_if_owed
+    looping = tuple(each.name for each in others if each.name in spared)
+    if looping and not (looser.claimant.spared or looser.claimant.spared_if_owed):
+        return Reason(code=WOULD_LOOP, queue=queue, names=looping)
+    return None
+
+
+def _first_to_be_free(
+    snapshot: Snapshot, claim: _Claim, looser: _Claim, protected: list[Holder]
+) -> tuple[Holder, list[Holder]]:
+    """Return after whose protection the claim succeeds first, and who gives way then.
+
+    As if more who are free never made it harder; where they do, a later moment is told, or of those
+    who give way then nobody is protected: those are told whom it would find now. Cost: a search
+    for each halving of those who are protected.
+    """
+    everybody = [
+        each
+        for queue in _queues(snapshot, claim.claimant.queue)
+        for each in snapshot.line(queue).holders
+        if each.is_protected
+    ]
+    in_turn = sorted(everybody, key=lambda each: (each.reserved_ms, each.name))
+
+    def targets(number: int) -> list[Holder]:
+        still = frozenset(each.name for each in in_turn[number + 1 :])
+        claimant = replace(looser.claimant, spared=looser.claimant.spared | still)
+        return looser._replace(claimant=claimant).targets(snapshot)
+
+    at = bisect_left(range(len(in_turn)), True, key=lambda number: bool(targets(number)))
+    found = targets(at) if at < len(in_turn) else []
+    if not any(each.is_protected for each in found):
+        found = protected
+    return max((each for each in found if each.is_protected), key=_freed), found
+
+
+def _freed(holder: Holder) -> tuple[int, str]:
+    return holder.reserved_ms, holder.name
+
+
+def _protected(last: Holder, found: list[Holder], remaining_ms: int) -> Reason:
+    """Name the one that is protected longest of those who have to give way."""
+    protected = sum(each.is_protected for each in found)
+    things = "workloads that would give way"
+    tally = Tally(count=protected, of=len(found), things=things, what="are protected")
+    return Reason(
+        code=PROTECTED_BY_MIN_RUNTIME,
+        queue=last.queue,
+        names=(last.name,),
+        tallies=(tally,),
+        remaining_ms=max(0, remaining_ms),
+    )
+
+
+def _refusal(snapshot: Snapshot, claim: _Claim, axes: QuotaAxes) -> Reason:
+    """Return why those who may be asked do not give way: too little, or the rules forbid it."""
+    claimant, settings, _ = claim
+    if settings.fair_sharing:
+        room = fair_room(snapshot, claimant, settings)
+    else:
+        room = classical_room(snapshot, claimant)
+    short = tuple(
+        Comparison(
+            queue=claimant.queue,
+            axis=axes.axes[axis],
+            left=(Term("request", amount),),
+            relation=">",
+            right=Term("available then", max(0, room[axis])),
+        )
+        for axis, amount in claimant.usage
+        if amount > max(0, room[axis])
+    )
+    if short:
+        return Reason(code=TOO_LITTLE_TO_TAKE, queue=claimant.queue, comparisons=short)
+    if not settings.fair_sharing:
+        return _borrowing_forbidden(snapshot, claimant, axes)
+    refusal = first_refusal(snapshot, claimant, settings)
+    assert refusal is not None, "who may take all that it needs is refused by the shares alone"
+    return Reason(
+        code=SHARES_FORBID,
+        queue=refusal.side,
+        comparisons=(refusal.comparison,),
+        names=() if refusal.holder is None else (refusal.holder,),
+    )
+
+
+def _borrowing_forbidden(snapshot: Snapshot, claimant: Claimant, axes: QuotaAxes) -> Reason:
+    """Return by how much the claimant would borrow, which it may not at the expense of others."""
+    tree, queue = snapshot.tree, claimant.queue
+    beyond = tuple(
+        Comparison(
+            queue=queue,
+            axis=axes.axes[axis],
+            left=(Term("allocated", tree.charged_on(queue, axis)), Term("request", amount)),
+            relation=">",
+            right=Term("quota", tree.subtree_on(queue, axis)),
+        )
+        for axis, amount in claimant.usage
+        if tree.charged_on(queue, axis) + amount > tree.subtree_on(queue, axis)
+    )
+    return Reason(code=BORROWING_FORBIDDEN, queue=queue, comparisons=beyond)

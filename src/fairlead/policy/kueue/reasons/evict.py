@@ -1,0 +1,143 @@
+"""Why a workload that has quota gives way: the numbers behind each rule that took it."""
+
+from typing import Final
+
+from fairlead.fairness.quota_tree import QuotaTree
+from fairlead.model.axes import QuotaAxes
+from fairlead.model.plan import Comparison, Reason, SideShare, Term
+from fairlead.model.queue import ClusterQueue
+from fairlead.policy.kueue.flavors.assignment import Waiting
+from fairlead.policy.kueue.flavors.nomination import Nomination
+from fairlead.policy.kueue.preemption.targets import ShareComparison, Target
+from fairlead.policy.kueue.workloads import Holder
+
+IN_CLUSTER_QUEUE: Final = "InClusterQueue"
+IN_COHORT_RECLAMATION: Final = "InCohortReclamation"
+IN_COHORT_FAIR_SHARING: Final = "InCohortFairSharing"
+IN_COHORT_RECLAIM_WHILE_BORROWING: Final = "InCohortReclaimWhileBorrowing"
+
+
+def evict_reason(
+    tree: QuotaTree, axes: QuotaAxes, rules: ClusterQueue, nomination: Nomination, target: Target
+) -> Reason:
+    """Return why *target* gives way to the workload of *nomination*.
+
+    In *tree* nobody has left yet, and the workload has nothing; earlier turns count. *rules* are
+    those of its queue.
+    """
+    match target.reason:
+        case "InClusterQueue":
+            return _in_cluster_queue(nomination.waiting, target.holder)
+        case "InCohortReclamation":
+            return _in_cohort_reclamation(tree, axes, nomination, target.holder)
+        case "InCohortFairSharing":
+            assert target.compared is not None, "shares decided"
+            return _in_cohort_fair_sharing(target.compared)
+        case "InCohortReclaimWhileBorrowing":
+            return _in_cohort_reclaim_while_borrowing(rules, nomination.waiting, target.holder)
+
+
+def _in_cluster_queue(waiting: Waiting, holder: Holder) -> Reason:
+    compared = _priorities(waiting, holder)
+    if waiting.priority == holder.priority:
+        compared = Comparison(
+            queue=holder.queue,
+            axis=None,
+            left=(Term("queued at", waiting.queued_ms),),
+            relation="<",
+            right=Term("queued at", holder.queued_ms),
+        )
+    return Reason(code=IN_CLUSTER_QUEUE, queue=holder.queue, comparisons=(compared,))
+
+
+def _in_cohort_reclamation(
+    tree: QuotaTree, axes: QuotaAxes, nomination: Nomination, holder: Holder
+) -> Reason:
+    """Return on which of the axes that lack the queue of *holder* borrows."""
+    assert nomination.assignment is not None, "who preempts has flavors"
+    queue = holder.queue
+    compared = [
+        Comparison(
+            queue=queue,
+            axis=axes.axes[number],
+            left=(Term("allocated", tree.charged_on(queue, number)),),
+            relation=">",
+            right=Term("quota", tree.subtree_on(queue, number)),
+        )
+        for number in sorted(nomination.assignment.need)
+        if tree.borrows_any(queue, (number,))
+    ]
+    return Reason(code=IN_COHORT_RECLAMATION, queue=queue, comparisons=tuple(compared))
+
+
+def _in_cohort_fair_sharing(compared: ShareComparison) -> Reason:
+    """Return both sides, and what the strategy compared.
+
+    Borrowers of weight 0 have infinite shares and are told apart by what they have before weights.
+    """
+    is_final = compared.strategy == "LessThanOrEqualToFinalShare"
+    ours = compared.claimant_after
+    theirs = compared.holder_after if is_final else compared.holder_before
+    has_no_weight, left = ours.rank
+    of_theirs, right = theirs.rank
+    both = has_no_weight and of_theirs
+    what = "share without weight" if both else "share"
+    shares = (
+        SideShare(
+            queue=compared.claimant_side,
+            before=compared.claimant_before.share,
+            after=ours.share,
+        ),
+        SideShare(
+            queue=compared.holder_side,
+            before=compared.holder_before.share,
+            after=compared.holder_after.share,
+        ),
+    )
+    comparison = Comparison(
+        queue=compared.holder_side,
+        axis=None,
+        left=(Term(f"later {what}", left if both else ours.share, compared.claimant_side),),
+        relation="<=" if is_final else "<",
+        right=Term(
+            f"later {what}" if is_final else what,
+            right if both else theirs.share,
+            compared.holder_side,
+        ),
+    )
+    return Reason(
+        code=IN_COHORT_FAIR_SHARING,
+        queue=compared.holder_side,
+        comparisons=(comparison,),
+        shares=shares,
+    )
+
+
+def _in_cohort_reclaim_while_borrowing(
+    rules: ClusterQueue, waiting: Waiting, holder: Holder
+) -> Reason:
+    compared = [_priorities(waiting, holder)]
+    borrowing = rules.preemption.borrow_within_cohort
+    if borrowing.max_priority_threshold is not None:
+        compared.append(
+            Comparison(
+                queue=waiting.queue,
+                axis=None,
+                left=(Term("priority", holder.priority, holder.queue),),
+                relation="<=",
+                right=Term("maxPriorityThreshold", borrowing.max_priority_threshold, waiting.queue),
+            )
+        )
+    return Reason(
+        code=IN_COHORT_RECLAIM_WHILE_BORROWING, queue=holder.queue, comparisons=tuple(compared)
+    )
+
+
+def _priorities(waiting: Waiting, holder: Holder) -> Comparison:
+    return Comparison(
+        queue=holder.queue,
+        axis=None,
+        left=(Term("priority", waiting.priority),),
+        relation=">",
+        right=Term("priority", holder.priority),
+    )

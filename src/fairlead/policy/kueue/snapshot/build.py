@@ -1,0 +1,130 @@
+"""From a cluster's state to what the cycles of Kueue's rules look at, one tree at a time.
+
+Quota is shared inside the tree below one root and never between trees, so each tree is planned on
+its own. Who was told to leave still has its quota until it has left.
+"""
+
+from collections.abc import Container, Iterator, Mapping
+
+from fairlead.fairness.quota_tree import QuotaTree
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.queue import ClusterQueue
+from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.pending.admissibility import is_active
+from fairlead.policy.kueue.pending.admission_uses import AdmissionUses
+from fairlead.policy.kueue.pending.order import queued_ms
+from fairlead.policy.kueue.run_usage import run_usage
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot.admitted import HolderLine
+from fairlead.policy.kueue.snapshot.shares import quota_node
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Holder
+
+
+def snapshots(
+    state: ClusterState,
+    settings: KueueSettings,
+    now_ms: int,
+    drained: Container[WorkloadName],
+    uses: AdmissionUses | None = None,
+    lines: Mapping[QueueName, HolderLine] | None = None,
+) -> Iterator[Snapshot]:
+    """Yield one snapshot for each tree in which somebody waits, by the name of its root.
+
+    Those *drained* are leaving as well. Who is held as a victim uses quota and is not asked.
+    *lines* are those of all queues, if they are known. Cost: O(nodes x axes), and without *lines* a
+    look at each workload of these trees.
+    """
+    waited_for = set(state.waited_for())
+    for names in trees_of(state):
+        if waited_for.isdisjoint(names):
+            continue
+        rules = rules_of(state, names)
+        holders = [] if lines is not None else _holders(state, settings, now_ms, drained, rules)
+        parents = {name: state.queues[name].parent for name in names}
+        tree = quota_tree(state, names, rules)
+        yield Snapshot(tree, parents, rules, holders, uses, lines=lines)
+
+
+def _holders(
+    state: ClusterState,
+    settings: KueueSettings,
+    now_ms: int,
+    drained: Container[WorkloadName],
+    rules: Mapping[QueueName, ClusterQueue],
+) -> list[Holder]:
+    """Return who may be asked in the queues of one tree, whose *rules* these are."""
+    holders = [
+        holder_of(state, workload, settings, now_ms, is_drained=workload in drained)
+        for name in rules
+        for workload in state.queued(name)
+        if workload in state.runs
+    ]
+    # Kueue asks nobody in a queue that is not active. Who leaves one makes room all the same,
+    # which matters where room is promised.
+    counts_room, held = settings.keeps_promises, state.holds.victim_workloads()
+    active = {name for name in rules if is_active(state, rules[name])}
+    holders = [h for h in holders if h.queue in active or (counts_room and h.is_evicted)]
+    return [h for h in holders if h.is_evicted or h.name not in held]
+
+
+def empty_snapshot(state: ClusterState, names: list[QueueName]) -> Snapshot:
+    """Return the tree of *names* as if nobody had quota."""
+    rules = rules_of(state, names)
+    nodes = [quota_node(state, state.queues[name]) for name in names]
+    tree = QuotaTree([axis.resource for axis in state.axes.axes], nodes)
+    return Snapshot(tree, {name: state.queues[name].parent for name in names}, rules, ())
+
+
+def rules_of(state: ClusterState, names: list[QueueName]) -> dict[QueueName, ClusterQueue]:
+    """Return the rules of those of *names* that are ClusterQueues."""
+    return {
+        name: extension
+        for name in names
+        if isinstance(extension := state.queues[name].extension, ClusterQueue)
+    }
+
+
+def trees_of(state: ClusterState) -> list[list[QueueName]]:
+    """Return the names of each tree, parents before children."""
+    trees: list[list[QueueName]] = []
+    for name in state.tree_order():
+        if state.queues[name].parent is None:
+            trees.append([])
+        trees[-1].append(name)
+    return trees
+
+
+def quota_tree(
+    state: ClusterState, names: list[QueueName], rules: dict[QueueName, ClusterQueue]
+) -> QuotaTree:
+    """Return the tree of *names*, of which *rules* are those of the leaves, with what is used."""
+    usage: dict[str, Amounts] = {}
+    for name in rules:
+        sums = state.sums[name]
+        usage[name] = tuple(map(sum, zip(sums.allocated, sums.leaving, strict=True)))
+    resources = [axis.resource for axis in state.axes.axes]
+    return QuotaTree(resources, [quota_node(state, state.queues[name]) for name in names], usage)
+
+
+def holder_of(
+    state: ClusterState,
+    name: WorkloadName,
+    settings: KueueSettings,
+    now_ms: int,
+    *,
+    is_drained: bool,
+) -> Holder:
+    """Return one who has quota as the search for victims sees it."""
+    workload, run = state.workloads[name], state.runs[name]
+    reserved_ms = run.started_ms() or 0
+    return Holder(
+        name=name,
+        queue=workload.queue,
+        priority=workload.priority,
+        usage=run_usage(run),
+        queued_ms=queued_ms(workload, settings),
+        reserved_ms=reserved_ms,
+        is_evicted=is_drained or any(at.phase == "leaving" for at in run.pods.values()),
+        is_protected=now_ms - reserved_ms < settings.options.min_run_time_ms,
+    )

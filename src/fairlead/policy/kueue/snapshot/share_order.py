@@ -1,0 +1,181 @@
+"""The children of each cohort in the order of asking for victims, kept between searches.
+
+A search charges its claimant and takes workloads away, but all of that is undone. So the order at
+rest is kept here, for each way of asking, and a search only looks at what it changes itself. What
+changed for good, because a workload was admitted or left, is put right when next looked at.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from fairlead.fairness.dominant_share import LEAST_RANK, Rank
+from fairlead.fairness.quota_tree import QuotaTree
+from fairlead.model.axes import QueueName
+from fairlead.policy.kueue.snapshot.admitted import Asking, HolderLine
+from fairlead.policy.kueue.workloads import Holder
+
+Tie: TypeAlias = tuple[bool, bool, int, int, str]
+Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
+"""Sorts the largest share first, then cohorts, and then by what decides between equals."""
+
+MOST_GIFTS: Final = 1000
+"""That are remembered of one side."""
+
+
+def cohort_entry(rank: Rank, name: QueueName) -> Entry:
+    """Return where a cohort stands among its siblings."""
+    weightless, share = rank
+    return not weightless, -share, False, (False, False, 0, 0, name), name
+
+
+def queue_entry(rank: Rank, name: QueueName, first: Holder, *, is_own: bool) -> Entry:
+    """Return where a ClusterQueue stands that would lose *first*; of equals its own is last."""
+    weightless, share = rank
+    tie = not first.is_evicted, is_own, first.priority, -first.reserved_ms, first.name
+    return not weightless, -share, True, tie, name
+
+
+class StandingOrder:
+    """The order at rest, of all cohorts that were looked at so far."""
+
+    def __init__(
+        self,
+        tree: QuotaTree,
+        parents: Mapping[QueueName, QueueName | None],
+        children: Mapping[QueueName, Sequence[QueueName]],
+        lines: Mapping[QueueName, HolderLine],
+    ) -> None:
+        """Look at nothing yet; *tree* and *lines*, which has the leaves, may change later."""
+        self._tree = tree
+        self._parents = parents
+        self._children = children
+        self._lines = lines
+        self._siblings: dict[QueueName, dict[Asking, _Siblings]] = {}
+        self._without: dict[QueueName, dict[tuple[QueueName, Asking], Rank]] = {}
+        self._largest: dict[QueueName, dict[tuple[Asking, int], int]] = {}
+        self._gifts: dict[QueueName, dict[tuple[Asking, int, Rank], int | None]] = {}
+        self._changed: set[QueueName] = set()  # since `catch_up`, whatever the tree says
+
+    def catch_up(self) -> None:
+        """Take note of what changed; to be called at rest, before a search changes anything.
+
+        Cost: the nodes that were charged since, times the ways of asking known at their parents.
+        """
+        changed, self._changed = self._changed, set()
+        changed.update(map(QueueName, self._tree.changes()))
+        parents, above = self._parents, set(changed)
+        for name in changed:
+            parent = parents[name]
+            if parent is not None:
+                for siblings in self._siblings.get(parent, {}).values():
+                    siblings.stale.add(name)
+            # Those above may not notice, but would notice less or more later.
+            while parent is not None and parent not in above:
+                above.add(parent)
+                parent = parents[parent]
+        for name in above:
+            self._without.pop(name, None)
+            self._largest.pop(name, None)
+            self._gifts.pop(name, None)
+
+    def changed(self, queue: QueueName) -> None:
+        """Take note that others have quota of *queue*, though perhaps for as much as before."""
+        self._changed.add(queue)
+
+    def below(
+        self, cohort: QueueName, asking: Asking, besides: Collection[QueueName] = ()
+    ) -> list[Entry]:
+        """Return the entries below *cohort*, in their order; not to be changed.
+
+        All that are below must be at rest but *besides*, whose entries may be old ones. Cost: the
+        children, the first time; then those that changed since.
+        """
+        known = self._siblings.setdefault(cohort, {})
+        siblings = known.get(asking)
+        if siblings is None:
+            siblings = known[asking] = _Siblings(self._children.get(cohort, ()))
+        if siblings.stale:
+            late = siblings.stale.intersection(besides)
+            for name in siblings.stale - late:
+                siblings.put(name, self._entry(name, asking))
+            siblings.stale = late
+        return siblings.entries
+
+    def rank_without_one(self, side: QueueName, queue: QueueName, asking: Asking) -> Rank:
+        """Return the highest rank that *side* can have without one of those asked in *queue*.
+
+        Nothing below *side* may have changed since `catch_up`. Cost: O(1); the first time, and
+        after a change, a look at each usage that occurs.
+        """
+        known = self._without.setdefault(side, {})
+        rank = known.get((queue, asking))
+        if rank is None:
+            tree, usages = self._tree, self._lines[queue].whom(asking).usages
+            rank = max(tree.rank_without(side, queue, usage) for usage in usages)
+            known[queue, asking] = rank
+        return rank
+
+    def largest(self, side: QueueName, asking: Asking, axis: int) -> int:
+        """Return the most that one of those asked below *side* uses of an axis.
+
+        All that are below must be at rest. Cost: O(1); after a change, a look at each queue.
+        """
+        known = self._largest.setdefault(side, {})
+        amount = known.get((asking, axis))
+        if amount is None:
+            line = self._lines.get(side)
+            if line is None:
+                entries = self.below(side, asking)
+                amounts = [self.largest(entry[-1], asking, axis) for entry in entries]
+            else:
+                usages = line.whom(asking).usages
+                amounts = [dict(usage).get(axis, 0) for usage in usages]
+            amount = known[asking, axis] = max(amounts, default=0)
+        return amount
+
+    def gifts(self, side: QueueName) -> dict[tuple[Asking, int, Rank], int | None]:
+        """Return what is known of how much *side* gives, to be added to.
+
+        By who asks, of which axis, and from where; it is forgotten when something changes there. No
+        more than some is kept: at a side where nothing happens each size of a claim adds another.
+        """
+        known = self._gifts.setdefault(side, {})
+        if len(known) >= MOST_GIFTS:
+            known.clear()
+        return known
+
+    def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
+        """Return where a node stands; None if nobody there can be asked."""
+        tree = self._tree
+        rank = tree.rank(name)
+        # Who borrows may have the least rank too, where there is nothing to lend.
+        if rank == LEAST_RANK and not tree.is_borrowing(name):
+            return None
+        line = self._lines.get(name)
+        if line is None:
+            return cohort_entry(rank, name)
+        if not tree.borrows_any(name, asking.need):
+            return None
+        whom = line.whom(asking).holders
+        return queue_entry(rank, name, whom[0], is_own=False) if whom else None
+
+
+class _Siblings:
+    """The entries of one cohort for one way of asking, and whose entries are out of date."""
+
+    __slots__ = ("_by_name", "entries", "stale")
+
+    def __init__(self, names: Iterable[QueueName]) -> None:
+        self.entries: list[Entry] = []
+        self.stale = set(names)
+        self._by_name: dict[QueueName, Entry] = {}
+
+    def put(self, name: QueueName, entry: Entry | None) -> None:
+        """Let *entry* stand for a child from now on."""
+        old = self._by_name.pop(name, None)
+        if old is not None:
+            del self.entries[bisect_left(self.entries, old)]
+        if entry is not None:
+            insort(self.entries, entry)
+            self._by_name[name] = entry

@@ -1,0 +1,174 @@
+"""Quota, use and holders of every ClusterQueue at one moment, for one cycle to try things on.
+
+The tree counts what is used, here and above; the holders stand in the order in which they would
+give way. A search takes holders away and puts them back, so the lists stay as they are and only the
+tree is changed. What searches found out about the lists and the tree at rest is kept for the next.
+"""
+
+from collections.abc import Container, Iterable, Mapping
+
+from msgspec.structs import replace
+
+from fairlead.fairness.quota_tree import QuotaTree
+from fairlead.model.axes import QueueName
+from fairlead.model.queue import ClusterQueue
+from fairlead.policy.kueue.pending.admission_uses import AdmissionUses
+from fairlead.policy.kueue.snapshot.admitted import HolderLine, line_up
+from fairlead.policy.kueue.snapshot.share_order import StandingOrder
+from fairlead.policy.kueue.workloads import Holder, Usage
+
+
+class Snapshot:
+    """What a cycle of Kueue's rules looks at."""
+
+    def __init__(
+        self,
+        tree: QuotaTree,
+        parents: Mapping[QueueName, QueueName | None],
+        rules: Mapping[QueueName, ClusterQueue],
+        holders: Iterable[Holder],
+        uses: AdmissionUses | None = None,
+        *,
+        lines: Mapping[QueueName, HolderLine] | None = None,
+    ) -> None:
+        """Line up *holders*, whose use *tree* counts already, unless *lines* has them all.
+
+        *parents* has every node of the tree, *rules* its leaves; copies share *uses*. *lines* are
+        left as they are. Cost: sorting the holders.
+        """
+        self.uses = uses
+        self.tree = tree
+        self.parents = parents
+        self.rules = rules
+        self.children: dict[QueueName, list[QueueName]] = {}
+        for name, parent in parents.items():
+            if parent is not None:
+                self.children.setdefault(parent, []).append(name)
+        self._paths = {name: self._path(name) for name in parents}
+        self.heights = self._heights()
+        self.roots = sorted(name for name, parent in parents.items() if parent is None)
+        self._shared: set[QueueName] = set()  # whose lines are also those of a copy
+        if lines is None:
+            self._lines = _lined_up(rules, holders)
+        else:
+            self._lines = {name: lines[name] for name in rules}
+            self._shared.update(rules)
+        self.standing = StandingOrder(tree, parents, self.children, self._lines)
+
+    def line(self, queue: QueueName) -> HolderLine:
+        """Return who has quota of a ClusterQueue."""
+        return self._lines[queue]
+
+    def path(self, queue: QueueName) -> list[QueueName]:
+        """Return *queue* and its ancestors, upward; not to be changed."""
+        return self._paths[queue]
+
+    def _path(self, queue: QueueName) -> list[QueueName]:
+        path = [queue]
+        while (parent := self.parents[path[-1]]) is not None:
+            path.append(parent)
+        return path
+
+    def _heights(self) -> dict[QueueName, int]:
+        """Return how high each node stands: a ClusterQueue 0, a cohort above its highest child."""
+        heights = dict.fromkeys(self.parents, 0)
+        for leaf in self.parents:
+            for height, name in enumerate(self.path(leaf)):
+                heights[name] = max(heights[name], height)
+        return heights
+
+    def fits(self, queue: QueueName, usage: Usage) -> bool:
+        """Return whether all of *usage* is available to a ClusterQueue."""
+        return not self.tree.lacking(queue, usage)
+
+    def lacking(self, queue: QueueName, usage: Usage) -> frozenset[int]:
+        """Return the axes on which *usage* is more than is available to a ClusterQueue."""
+        return frozenset(self.tree.lacking(queue, usage))
+
+    def covers(self, queue: QueueName, usage: Usage, axes: Container[int]) -> bool:
+        """Return whether the own quota of a ClusterQueue is enough for *usage* too, on *axes*."""
+        tree = self.tree
+        for axis, amount in usage:
+            if axis in axes and tree.charged_on(queue, axis) + amount > tree.subtree_on(
+                queue, axis
+            ):
+                return False
+        return True
+
+    def room_under_limits(self, queue: QueueName, axis: int, *, is_borrowing: bool) -> int | None:
+        """Return what its quota leaves, and its borrowing limit if it borrows; None: no limit.
+
+        Negative where more is used than that.
+        """
+        left = self.tree.subtree_on(queue, axis) - self.tree.charged_on(queue, axis)
+        if not is_borrowing:
+            return left
+        limit = self.tree.borrow_limit_on(queue, axis)
+        return None if limit is None else left + limit
+
+    def copy(self) -> "Snapshot":
+        """Return a snapshot of the same that changes on its own from now on."""
+        twin, tree, lines = Snapshot.__new__(Snapshot), self.tree.copy(), self._lines.copy()
+        standing = StandingOrder(tree, self.parents, self.children, lines)
+        own = {"tree": tree, "_lines": lines, "standing": standing, "_shared": set(lines)}
+        vars(twin).update(vars(self) | own)
+        self._shared.update(lines)
+        return twin
+
+    def _own_line(self, queue: QueueName) -> HolderLine:
+        """Return the line of a ClusterQueue, to be changed here and in no copy."""
+        line = self._lines[queue]
+        if queue in self._shared:
+            self._shared.remove(queue)
+            line = self._lines[queue] = line.copy()
+        return line
+
+    def admit(self, holder: Holder) -> None:
+        """Let one more have quota."""
+        self._own_line(holder.queue).add(holder)
+        self.standing.changed(holder.queue)
+        self.charge(holder.queue, holder.usage)
+
+    def let_be_evicted(self, holder: Holder) -> None:
+        """Note that one who has quota was told to leave: it is the first to be asked now."""
+        self.see_anew(holder, replace(holder, is_evicted=True))
+
+    def see_anew(self, before: Holder, now: Holder) -> None:
+        """Let one who has quota be asked as it is *now*, using what it used *before*."""
+        line = self._own_line(now.queue)
+        line.remove(before)
+        line.add(now)
+        self.standing.changed(now.queue)
+
+    def leaving(self) -> list[Holder]:
+        """Return those who were told to leave and still have quota. Cost: a look at each line."""
+        found = []
+        for line in self._lines.values():
+            for holder in line.holders:
+                if not holder.is_evicted:
+                    break  # they stand first in their line
+                found.append(holder)
+        return found
+
+    def let_leave(self, holder: Holder) -> None:
+        """Let one who has quota be gone."""
+        self._own_line(holder.queue).remove(holder)
+        self.standing.changed(holder.queue)
+        self.discharge(holder.queue, holder.usage)
+
+    def charge(self, queue: QueueName, usage: Usage) -> None:
+        """Count *usage* more at a ClusterQueue. Cost: the depth, for each axis of it."""
+        self.tree.charge_axes(queue, usage)
+
+    def discharge(self, queue: QueueName, usage: Usage) -> None:
+        """Count *usage* less, exactly undoing `charge`."""
+        self.tree.discharge_axes(queue, usage)
+
+
+def _lined_up(
+    queues: Iterable[QueueName], holders: Iterable[Holder]
+) -> dict[QueueName, HolderLine]:
+    by_queue: dict[QueueName, list[Holder]] = {name: [] for name in queues}
+    for holder in holders:
+        by_queue[holder.queue].append(holder)
+    return {name: line_up(each) for name, each in by_queue.items()}
