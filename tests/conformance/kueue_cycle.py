@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.queue import ClusterQueue, FlavorFungibility, ResourceGroup
 from fairlead.policy.kueue.cycle.cycle import KueueCycle, Turn
-from fairlead.policy.kueue.flavors.assignment import Demand, Waiting
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Demand, Waiting
 from tests.conformance.kueue_nodes import MALFORMED, world_of
 from tests.conformance.kueue_targets import holder_of, snapshot_of
 from tests.conformance.outcome import Outcome

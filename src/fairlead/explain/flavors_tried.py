@@ -12,7 +12,7 @@ from fairlead.model.axes import Axis
 from fairlead.model.quantity import format_amount
 from fairlead.policy.kueue.flavors.assignment import FlavorTrial, Mode, wanted_by_group
 from fairlead.policy.kueue.flavors.demands import DemandReader
-from fairlead.policy.kueue.flavors.mismatch_text import flavor_mismatch_text
+from fairlead.policy.kueue.flavors.eligibility import flavor_mismatch_text
 from fairlead.policy.kueue.flavors.nomination import Nominator
 
 _AFTER_OTHERS: Final = "fits if others give way"

@@ -10,14 +10,14 @@ from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
-from fairlead.policy.kueue.flavors.assignment import Waiting
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.flavors.nomination import Nominator
 from fairlead.policy.kueue.pending.admissibility import Door
 from fairlead.policy.kueue.policy import KueuePolicy
-from fairlead.policy.kueue.reasons.waits import QUOTA_IS_KEPT
+from fairlead.policy.kueue.reasons.wait import QUOTA_IS_KEPT
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Waiting
 
 
 class KueueJobView:

@@ -11,9 +11,9 @@ from fairlead.explain.pending_report import PendingQueue, PendingWorkload, pendi
 from fairlead.explain.priority_then_age import why_older_or_higher
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import Workload
-from fairlead.policy.kueue.pending.admission_uses import AdmissionUses, admission_uses
+from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses, admission_uses
 from fairlead.policy.kueue.pending.order import queued_ms
-from fairlead.policy.kueue.workload_facts import is_preempting
+from fairlead.policy.kueue.workloads import is_preempting
 
 SHOWN_BEFORE: Final = 10
 """How many of those before it are listed, the nearest ones."""

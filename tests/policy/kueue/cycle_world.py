@@ -12,11 +12,10 @@ from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.queue import ClusterQueue, FlavorFungibility, QueuePreemption, ResourceGroup
 from fairlead.policy.kueue.cycle.cycle import KueueCycle, Turn
-from fairlead.policy.kueue.flavors.assignment import Demand, Waiting
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder, Usage
+from fairlead.policy.kueue.workloads import Demand, Holder, Usage, Waiting
 from tests.policy.kueue.target_world import GATE, LIMITS, RECLAIM, RULES, WITHIN
 from tests.text_table import rows
 

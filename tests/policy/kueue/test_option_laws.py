@@ -12,10 +12,10 @@ from fairlead.policy.kueue.preemption.classical import classical_targets
 from fairlead.policy.kueue.preemption.fair import fair_targets
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import KueueOptions
-from tests.policy.kueue.plain_classical import plain_classical_targets
-from tests.policy.kueue.plain_fair import plain_fair_targets
+from tests.policy.kueue.cycle.test_cycle_laws import crowd
+from tests.policy.kueue.preemption.plain_classical import plain_classical_targets
+from tests.policy.kueue.preemption.plain_fair import plain_fair_targets
 from tests.policy.kueue.target_world import TargetWorld, target_worlds
-from tests.policy.kueue.test_cycle_laws import crowd
 from tests.scale_examples import scale_examples
 
 many = settings(max_examples=scale_examples(200))

@@ -14,7 +14,7 @@ from fairlead.model.catalogue import LocalQueue
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.pending.admission_uses import AdmissionUses, admission_uses
+from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses, admission_uses
 from fairlead.policy.kueue.pending.order import pending_order
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 from tests.policy.kueue.plan_world import (

@@ -18,24 +18,21 @@ from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
 from fairlead.policy.kueue.cycle.slices import may_be_cut
 from fairlead.policy.kueue.cycle.tree_rounds import TreeRounds
 from fairlead.policy.kueue.cycle.tree_turns import TreeTurns
-from fairlead.policy.kueue.flavors.assignment import Waiting
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.incremental.followed_state import FollowedState
 from fairlead.policy.kueue.incremental.kept_lines import KeptLines
-from fairlead.policy.kueue.pending.admissibility import Door, misconfigured
-from fairlead.policy.kueue.pending.admission_uses import admission_uses
-from fairlead.policy.kueue.pending.drain import drained
+from fairlead.policy.kueue.pending.admissibility import Door, drained, misconfigured
+from fairlead.policy.kueue.pending.local_queue_use import admission_uses
 from fairlead.policy.kueue.pending.order import pending_order
-from fairlead.policy.kueue.pending.queue import PendingLine
-from fairlead.policy.kueue.pending.usage_ordered_queue import UseOrderedLine
+from fairlead.policy.kueue.pending.queue import PendingLine, UseOrderedLine
 from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
 from fairlead.policy.kueue.reasons.decisions import TreeDecisions
-from fairlead.policy.kueue.reasons.waits import Waits
+from fairlead.policy.kueue.reasons.wait import Waits
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.admitted import HolderLine
 from fairlead.policy.kueue.snapshot.build import snapshots
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workload_facts import is_preempting, promise_to
+from fairlead.policy.kueue.workloads import Waiting, is_preempting, promise_to
 
 
 class KueuePolicy:

@@ -1,10 +1,16 @@
 """Workloads as the search for victims sees them: who has quota, and who wants some."""
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.memory import KueueMemory, Promise
+from fairlead.model.run import Run
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload, Workload
 
 Usage: TypeAlias = tuple[tuple[int, int], ...]
 """Amounts above 0 by the number of their axis, in the order of the axes."""
@@ -60,3 +66,87 @@ class Claimant(msgspec.Struct, frozen=True, gc=False):
     spared: frozenset[WorkloadName] = frozenset()  # of other queues, not to be taken
     spared_if_owed: frozenset[WorkloadName] = frozenset()  # instead, within its own quota
     may_share: bool = True  # False: beyond its own quota it asks no other queue yet
+
+
+class Demand(msgspec.Struct, frozen=True):
+    """What the pods of one set ask for, and the flavors whose nodes they could run on."""
+
+    requests: Mapping[str, int]  # of one pod
+    count: int = 1
+    min_count: int | None = None  # the fewest pods that are of use; None: all of them
+    flavors: Sequence[Collection[str]] | None = None  # by resource group; None: any
+
+    def fewest(self) -> int:
+        """Return how many pods there must be at least."""
+        return self.count if self.min_count is None else self.min_count
+
+    def total(self) -> dict[str, int]:
+        """Return what all pods ask for together."""
+        return {name: amount * self.count for name, amount in self.requests.items()}
+
+
+class Waiting(msgspec.Struct, frozen=True, gc=False):
+    """A workload at the head of its ClusterQueue."""
+
+    name: WorkloadName
+    queue: QueueName
+    priority: int
+    queued_ms: int
+    demands: tuple[Demand, ...]
+    restraint: Restraint = UNRESTRAINED
+
+    def claimant(self, usage: Usage, need: frozenset[int]) -> Claimant:
+        """Return it as one who asks others to give way, for *usage* that lacks on *need*."""
+        return Claimant(
+            self.name, self.queue, self.priority, usage, self.queued_ms, need, *self.restraint
+        )
+
+    def counts(self) -> tuple[int, ...]:
+        """Return how many pods it has of each set."""
+        return tuple(demand.count for demand in self.demands)
+
+    def may_shrink(self) -> bool:
+        """Return whether it is of use with fewer pods than it asks for."""
+        return any(demand.fewest() < demand.count for demand in self.demands)
+
+    def with_counts(self, counts: Sequence[int]) -> "Waiting":
+        """Return the same workload with so many pods of each set."""
+        pairs = zip(self.demands, counts, strict=True)
+        return replace(self, demands=tuple(replace(each, count=count) for each, count in pairs))
+
+
+def run_usage(run: Run) -> Usage:
+    """Return what the workload is charged for all its pods, those that are leaving included."""
+    if len(run.charges) == 1:  # nearly all workloads, and worth a short way
+        count = len(run.pods)
+        return tuple(
+            [(at, amount * count) for at, amount in enumerate(run.charges[0]) if amount and count]
+        )
+    counts = [0] * len(run.charges)
+    for pod in run.pods:
+        counts[run.pod_sets.set_index[pod]] += 1
+    totals: dict[int, int] = {}
+    for charge, count in zip(run.charges, counts, strict=True):
+        for axis, amount in enumerate(charge):
+            if amount and count:
+                totals[axis] = totals.get(axis, 0) + amount * count
+    return tuple(sorted(totals.items()))
+
+
+def local_queue_name(workload: Workload) -> str:
+    """Return the LocalQueue that *workload* names, as NAMESPACE/NAME."""
+    rules = workload.extension
+    assert isinstance(rules, KueueWorkload), workload.name
+    return f"{workload.namespace}/{rules.local_queue}"
+
+
+def is_preempting(state: ClusterState, name: WorkloadName) -> bool:
+    """Return whether others give way to a workload, so that it is the first of its queue."""
+    memory = state.memories.get(name)
+    return isinstance(memory, KueueMemory) and memory.preempting
+
+
+def promise_to(state: ClusterState, name: WorkloadName) -> Promise | None:
+    """Return what earlier plans promised to a workload, as far as it is known."""
+    memory = state.memories.get(name)
+    return memory.promise if isinstance(memory, KueueMemory) else None

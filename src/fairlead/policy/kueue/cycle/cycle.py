@@ -7,20 +7,19 @@ victims so far were gone. So two snapshots are kept once there are any: with the
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
-from fairlead.policy.kueue.cycle.classical_order import ClassicalOrder
-from fairlead.policy.kueue.cycle.heads import Head, order_gates
+from fairlead.policy.kueue.cycle.order import ClassicalOrder, Order, head_of, order_gates
 from fairlead.policy.kueue.cycle.tournament import Tournament
-from fairlead.policy.kueue.flavors.assignment import Assignment, Mode, Waiting
+from fairlead.policy.kueue.flavors.assignment import Assignment, Mode
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Usage
+from fairlead.policy.kueue.workloads import Usage, Waiting
 
 Outcome: TypeAlias = Literal[
     "admitted", "preempting", "skipped", "nofit", "nocandidates", "deferred"
@@ -42,22 +41,6 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
     def targets(self) -> tuple[Target, ...]:
         """Return who gives way; nobody unless it preempts."""
         return self.nomination.targets if self.outcome == "preempting" else ()
-
-
-class Order(Protocol):
-    """Says whose turn is next, and is told where use has changed."""
-
-    def enter(self, head: Head) -> None:
-        """Let one more have a turn."""
-
-    def pop(self) -> WorkloadName | None:
-        """Return the next head; None if all had their turn."""
-
-    def changed(self, queue: QueueName) -> None:
-        """Take in that the use of *queue* is another."""
-
-    def is_between_rounds(self) -> bool:
-        """Return whether those who are left would have their turns in the same order anew."""
 
 
 class KueueCycle:
@@ -117,7 +100,9 @@ class KueueCycle:
     def _line_up(
         self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName]
     ) -> Order:
-        heads = [each.head(is_preempting=each.waiting.name in preempting) for each in nominations]
+        heads = [
+            head_of(each, is_preempting=each.waiting.name in preempting) for each in nominations
+        ]
         gates = order_gates(self._settings.feature_gates)
         if self._settings.fair_sharing:
             return Tournament(self._snapshot, heads, gates)

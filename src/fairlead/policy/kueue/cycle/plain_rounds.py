@@ -9,11 +9,11 @@ from fairlead.model.memory import Promise
 from fairlead.policy.kueue.cycle.cycle import Turn
 from fairlead.policy.kueue.cycle.promises import once_they_have_left
 from fairlead.policy.kueue.cycle.rounds import Rounds
-from fairlead.policy.kueue.flavors.assignment import Waiting
 from fairlead.policy.kueue.pending.queue import PendingLine
 from fairlead.policy.kueue.preemption.restraints import ClaimRestraints, HeldBack
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Waiting
 
 
 class PlainRounds(Rounds):

@@ -10,10 +10,10 @@ from typing import Final
 
 from fairlead.model.memory import Promise
 from fairlead.policy.kueue.cycle.cycle import Turn
-from fairlead.policy.kueue.flavors.assignment import Mode, Waiting
+from fairlead.policy.kueue.flavors.assignment import Mode
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.workloads import Holder, Waiting
 
 NOT_YET: Final = 1 << 62
 """When somebody has quota who waits for it: later than all who have it."""

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import msgspec
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.cycle.heads import Head, OrderGates, Seniority
+from fairlead.policy.kueue.cycle.order import Head, OrderGates, Seniority
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import Usage
 

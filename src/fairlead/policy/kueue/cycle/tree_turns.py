@@ -10,13 +10,13 @@ from fairlead.policy.kueue.cycle.cycle import Turn, fits_once_left, set_aside_fo
 from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
 from fairlead.policy.kueue.cycle.promises import kept_promise, promised_holder
 from fairlead.policy.kueue.cycle.turn_by_turn import TurnByTurn
-from fairlead.policy.kueue.flavors.assignment import Mode, Waiting
+from fairlead.policy.kueue.flavors.assignment import Mode
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.pending.queue import PendingLine
 from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder, Usage
+from fairlead.policy.kueue.workloads import Holder, Usage, Waiting
 
 
 class TreeTurns(TurnByTurn, PlainRounds):

@@ -17,9 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.cycle.classical_order import ClassicalOrder
-from fairlead.policy.kueue.cycle.cycle import Order, Turn
-from fairlead.policy.kueue.cycle.heads import order_gates
+from fairlead.policy.kueue.cycle.cycle import Turn
+from fairlead.policy.kueue.cycle.order import ClassicalOrder, Order, head_of, order_gates
 from fairlead.policy.kueue.cycle.rounds import Rounds
 from fairlead.policy.kueue.cycle.tournament import Tournament
 from fairlead.policy.kueue.flavors.nomination import Nomination
@@ -162,7 +161,7 @@ class TurnByTurn(Rounds):
 
     def _new_order(self) -> Order:
         gates = order_gates(self._settings.feature_gates)
-        heads = [found.head(is_preempting=False) for found, _ in self._competing.values()]
+        heads = [head_of(found, is_preempting=False) for found, _ in self._competing.values()]
         if self._settings.fair_sharing:
             return Tournament(self.decided_on, heads, gates)
         return ClassicalOrder(heads, gates)
@@ -179,7 +178,7 @@ class TurnByTurn(Rounds):
         if found is not None:
             self._competing[found.waiting.name] = found, self._changed_times
             if self._order is not None:
-                self._order.enter(found.head(is_preempting=False))
+                self._order.enter(head_of(found, is_preempting=False))
 
     @abstractmethod
     def _kept(self) -> list[Turn]:

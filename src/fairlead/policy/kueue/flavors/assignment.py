@@ -10,13 +10,12 @@ from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
-from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
+from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.queue import FlavorFungibility, ResourceGroup
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import UNRESTRAINED, Claimant, Restraint, Usage
+from fairlead.policy.kueue.workloads import Claimant, Demand, Usage, Waiting
 
 
 class Mode(IntEnum):
@@ -27,53 +26,6 @@ class Mode(IntEnum):
     PREEMPT = 2  # by others of its own queue, or of several
     RECLAIM = 3  # by others of other queues alone
     FIT = 4
-
-
-class Demand(msgspec.Struct, frozen=True):
-    """What the pods of one set ask for, and the flavors whose nodes they could run on."""
-
-    requests: Mapping[str, int]  # of one pod
-    count: int = 1
-    min_count: int | None = None  # the fewest pods that are of use; None: all of them
-    flavors: Sequence[Collection[str]] | None = None  # by resource group; None: any
-
-    def fewest(self) -> int:
-        """Return how many pods there must be at least."""
-        return self.count if self.min_count is None else self.min_count
-
-    def total(self) -> dict[str, int]:
-        """Return what all pods ask for together."""
-        return {name: amount * self.count for name, amount in self.requests.items()}
-
-
-class Waiting(msgspec.Struct, frozen=True, gc=False):
-    """A workload at the head of its ClusterQueue."""
-
-    name: WorkloadName
-    queue: QueueName
-    priority: int
-    queued_ms: int
-    demands: tuple[Demand, ...]
-    restraint: Restraint = UNRESTRAINED
-
-    def claimant(self, usage: Usage, need: frozenset[int]) -> Claimant:
-        """Return it as one who asks others to give way, for *usage* that lacks on *need*."""
-        return Claimant(
-            self.name, self.queue, self.priority, usage, self.queued_ms, need, *self.restraint
-        )
-
-    def counts(self) -> tuple[int, ...]:
-        """Return how many pods it has of each set."""
-        return tuple(demand.count for demand in self.demands)
-
-    def may_shrink(self) -> bool:
-        """Return whether it is of use with fewer pods than it asks for."""
-        return any(demand.fewest() < demand.count for demand in self.demands)
-
-    def with_counts(self, counts: Sequence[int]) -> "Waiting":
-        """Return the same workload with so many pods of each set."""
-        pairs = zip(self.demands, counts, strict=True)
-        return replace(self, demands=tuple(replace(each, count=count) for each, count in pairs))
 
 
 class Met(NamedTuple):

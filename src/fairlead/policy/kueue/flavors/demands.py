@@ -5,10 +5,10 @@ from typing import Final, TypeAlias
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSet, Workload
-from fairlead.policy.kueue.flavors.assignment import Demand, Waiting
 from fairlead.policy.kueue.flavors.eligibility import Eligibility, eligible_flavors
 from fairlead.policy.kueue.pending.order import queued_ms
 from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.workloads import Demand, Waiting
 
 Eligibilities: TypeAlias = tuple[tuple[Eligibility, ...], ...]
 """For each pod set, by resource group."""

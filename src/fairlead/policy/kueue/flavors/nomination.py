@@ -1,26 +1,55 @@
-"""What a head of a ClusterQueue would need, looked at on its own, before it is its turn."""
+"""With how few pods less a workload could be admitted that could not be in full.
 
-from collections.abc import Mapping, Sequence
+Each pod set says how many of its pods it could do without. The search cuts all sets at once, each
+in proportion to what it could do without, and looks for the smallest cut that helps.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
 from fairlead.model.axes import QuotaAxes
 from fairlead.model.memory import Promise
-from fairlead.policy.kueue.cycle.heads import Head
-from fairlead.policy.kueue.flavors.assignment import (
-    Assignment,
-    FlavorAssigner,
-    FlavorTrial,
-    Mode,
-    Waiting,
-)
-from fairlead.policy.kueue.flavors.partial_admission import Counts, admit_partially
+from fairlead.policy.kueue.flavors.assignment import Assignment, FlavorAssigner, FlavorTrial, Mode
 from fairlead.policy.kueue.preemption.classical import classical_targets
 from fairlead.policy.kueue.preemption.fair import fair_targets
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant
+from fairlead.policy.kueue.workloads import Claimant, Demand, Waiting
+
+Counts: TypeAlias = tuple[int, ...]
+"""How many pods of each set."""
+
+Found = TypeVar("Found")
+
+
+def admit_partially(
+    demands: Sequence[Demand], attempt: Callable[[Counts], Found | None]
+) -> Found | None:
+    """Return what *attempt* found with the largest counts; None if it never found anything.
+
+    Halves the range of cuts, as if more pods never did better than fewer. Where they do, because
+    others would give way to a large claim and not to a small one, it may miss a smaller cut, as
+    Kueue does. Cost: log2 of the pods that could be done without, in attempts.
+    """
+    spare = [demand.count - demand.fewest() for demand in demands]
+    found: dict[int, Found | None] = {}
+
+    def helps(cut: int) -> bool:
+        counts = tuple(
+            demand.count - own * cut // sum(spare)
+            for demand, own in zip(demands, spare, strict=True)
+        )
+        found[cut] = attempt(counts)
+        return found[cut] is not None
+
+    if not any(spare):
+        return None
+    # A cut of 0 is among them although it is known not to help: with it the same cuts are tried.
+    return found.get(bisect_left(range(sum(spare) + 1), True, key=helps))
 
 
 class Nomination(msgspec.Struct, frozen=True, gc=False):
@@ -44,19 +73,6 @@ class Nomination(msgspec.Struct, frozen=True, gc=False):
         if self.assignment is None:
             return Mode.NO_FIT
         return Mode.FIT if self.assignment.mode is Mode.FIT else Mode.PREEMPT
-
-    def head(self, *, is_preempting: bool) -> Head:
-        """Return it as the order of turns sees it."""
-        waiting, assignment = self.waiting, self.assignment
-        return Head(
-            name=waiting.name,
-            queue=waiting.queue,
-            priority=waiting.priority,
-            queued_ms=waiting.queued_ms,
-            usage=() if assignment is None else assignment.usage,
-            borrow_level=0 if assignment is None else assignment.borrow,
-            is_preempting=is_preempting,
-        )
 
 
 class Nominator:

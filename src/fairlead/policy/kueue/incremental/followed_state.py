@@ -24,8 +24,7 @@ from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
 from fairlead.policy.kueue.reasons.decisions import TreeDecisions
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.build import empty_snapshot, holder_of, rules_of, trees_of
-from fairlead.policy.kueue.workload_facts import is_preempting, promise_to
-from fairlead.policy.kueue.workloads import NOT_YET_SHARING
+from fairlead.policy.kueue.workloads import NOT_YET_SHARING, is_preempting, promise_to
 
 
 def may_be_followed(state: ClusterState, settings: KueueSettings) -> bool:

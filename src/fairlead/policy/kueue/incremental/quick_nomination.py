@@ -14,14 +14,13 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.memory import Promise
-from fairlead.policy.kueue.flavors.assignment import Assignment, FlavorAssigner, Mode, Waiting
+from fairlead.policy.kueue.flavors.assignment import Assignment, FlavorAssigner, Mode
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
-from fairlead.policy.kueue.preemption.fair import fair_targets
-from fairlead.policy.kueue.preemption.targets import Target
-from fairlead.policy.kueue.pruning.failed_search import FailedSearch, failure_in_sight
+from fairlead.policy.kueue.preemption.fair import fair_targets, search_fairly
+from fairlead.policy.kueue.preemption.targets import FailedSearch, Target
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant
+from fairlead.policy.kueue.workloads import Claimant, Waiting
 
 _MOST_KNOWN = 10_000  # ways of asking that are remembered at once
 
@@ -53,12 +52,8 @@ class QuickNominator:
         self._assigner = FlavorAssigner(snapshot, axes, _nobody, fair_sharing=True)
         self._known: dict[tuple[QueueName, Hashable], _Facts] = {}
 
-    def nominate(
-        self, head: Waiting, shape: Hashable, *, is_in_doubt: bool = False
-    ) -> QuickNomination:
+    def nominate(self, head: Waiting, shape: Hashable) -> QuickNomination:
         """Return what *head* needs, who asks as *shape* says.
-
-        If it *is_in_doubt* whether it is plainly refused, that need not be found out again.
 
         Law: but for the height from which it borrows, the nomination is that of `Nominator`.
         """
@@ -72,8 +67,8 @@ class QuickNominator:
             return QuickNomination(Nomination(head, counts, assignment))
         assignment = replace(assignment, mode=Mode.NO_CANDIDATES, need=lacking)
         claimant = head.claimant(assignment.usage, lacking)
-        targets, failed = self._search(claimant, looks_ahead=not is_in_doubt)
-        return QuickNomination(Nomination(head, counts, assignment, targets), failed)
+        targets, failed = search_fairly(self._snapshot, claimant, self._settings)
+        return QuickNomination(Nomination(head, counts, assignment, tuple(targets)), failed)
 
     def _facts(self, head: Waiting, shape: Hashable) -> _Facts:
         """Return what all have in common who ask as *head*."""
@@ -105,25 +100,6 @@ class QuickNominator:
                 return None  # its pods are others by now
         return Nomination(head, counts, assignment)
 
-    def refuse_again(self, refused: Nomination) -> QuickNomination | None:
-        """Return what one who was refused needs now if it plainly still is; None: to be looked at.
-
-        The standing order knows the snapshot. Cost: of a search in vain that is not made.
-        """
-        head, assignment = refused.waiting, refused.assignment
-        assert assignment is not None, "who asks for more than there will ever be waits for nothing"
-        need = self._snapshot.lacking(head.queue, assignment.usage)
-        claimant = head.claimant(assignment.usage, need)
-        failed = None
-        if need:
-            # It was refused before, and most who were are refused again.
-            failed = failure_in_sight(self._snapshot, claimant, self._settings, is_likely=True)
-        if failed is None:
-            return None
-        if need != assignment.need:
-            refused = replace(refused, assignment=replace(assignment, need=need))
-        return QuickNomination(refused, failed)
-
     def look_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
         """Return what a head needs in *snapshot*, a later one of the same tree.
 
@@ -142,16 +118,6 @@ class QuickNominator:
             claimant = head.claimant(assignment.usage, lacking)
             targets = fair_targets(snapshot, claimant, self._settings)
         return Nomination(head, nominated.counts, assignment, tuple(targets))
-
-    def _search(
-        self, claimant: Claimant, *, looks_ahead: bool
-    ) -> tuple[tuple[Target, ...], FailedSearch | None]:
-        """Return who gives way; if nobody does, how the search ended."""
-        failed: list[FailedSearch] = []
-        targets = fair_targets(
-            self._snapshot, claimant, self._settings, failed.append, looks_ahead=looks_ahead
-        )
-        return tuple(targets), failed[0] if failed else None
 
 
 def _nobody(_: Claimant) -> list[Target]:

@@ -11,13 +11,13 @@ from typing import assert_never
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.cycle.cycle import KueueCycle, Turn, fits_once_left
 from fairlead.policy.kueue.cycle.rounds import Rounds
-from fairlead.policy.kueue.flavors.assignment import Mode, Waiting
+from fairlead.policy.kueue.flavors.assignment import Mode
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.incremental.kind import Kind
-from fairlead.policy.kueue.incremental.queue_line import LineInPlan
+from fairlead.policy.kueue.incremental.equivalence_classes import Kind, LineInPlan
 from fairlead.policy.kueue.incremental.tree_view import TreeView
 from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
 from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.workloads import Waiting
 
 
 class QuickRounds(Rounds):

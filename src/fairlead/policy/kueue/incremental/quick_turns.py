@@ -10,7 +10,7 @@ from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.cycle.cycle import Turn
 from fairlead.policy.kueue.cycle.turn_by_turn import TurnByTurn
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.incremental.kind import Kind
+from fairlead.policy.kueue.incremental.equivalence_classes import Kind
 from fairlead.policy.kueue.incremental.tree_view import TreeView
 from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
 from fairlead.policy.kueue.settings import KueueSettings

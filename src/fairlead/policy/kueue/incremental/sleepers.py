@@ -15,7 +15,7 @@ woken in vain costs time, to sleep through a change would be wrong: when in doub
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -23,16 +23,12 @@ from fairlead.fairness.dominant_share import LEAST_RANK, Rank
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.flavors.assignment import Assignment
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.incremental.kind import Kind
-from fairlead.policy.kueue.incremental.quick_nomination import QuickNomination
-from fairlead.policy.kueue.pruning.failed_search import FailedSearch
+from fairlead.policy.kueue.incremental.equivalence_classes import Kind
+from fairlead.policy.kueue.preemption.targets import FailedSearch
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import Usage
 
 _Room: TypeAlias = tuple[int, int, Kind]
-
-RefuseAgain: TypeAlias = Callable[[Nomination], QuickNomination | None]
-"""Returns how one who was refused is refused now; None: it may have to be looked at."""
 
 
 class _Group:
@@ -62,35 +58,28 @@ class _Group:
 class _Sleeper:
     """Where a kind is listed while it sleeps."""
 
-    __slots__ = ("groups", "is_counted", "number", "ranks", "room", "took_any")
+    __slots__ = ("groups", "number", "ranks", "room", "took_any")
 
     def __init__(self, number: int, room: tuple[int, int], found: FailedSearch) -> None:
         self.number = number
         self.room = room  # an axis, and how much has to be available there
         self.ranks = found.ranks
         self.took_any = found.took_any
-        self.is_counted = found.is_counted
         self.groups: list[_Group] = []
 
 
 class Sleepers:
     """The kinds of one tree that sleep, and those that are awake."""
 
-    def __init__(self, snapshot: Snapshot, refuse_again: RefuseAgain) -> None:
-        """Begin with nobody; *snapshot* changes later, and `changed` has to be told of it.
-
-        *refuse_again* is asked about those who sleep and are stirred.
-        """
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Begin with nobody; *snapshot* changes later, and `changed` has to be told of it."""
         self._awake: dict[Kind, None] = {}
         self._snapshot = snapshot
         self._tree = snapshot.tree
-        self._refuse_again = refuse_again
         self._asleep: dict[Kind, _Sleeper | None] = {}  # None: nothing will wake it
         self._stirred: dict[Kind, None] = {}
         self._relying: dict[Kind, None] = {}  # asleep, and count on their queue's own of other axes
         self._count = 0
-        self._changes = 0  # so far
-        self._in_doubt: dict[Kind, int] = {}  # after how many changes those woke who were stirred
         self._hopeful: list[Kind] | None = None  # as it was last told; None: it may be others now
         self._ways_up: dict[tuple[QueueName, int], tuple[bool, bool]] = {}
         self._root = next(name for name, parent in snapshot.parents.items() if parent is None)
@@ -108,10 +97,6 @@ class Sleepers:
         """Return whether *kind* is asleep and has no room either: it need not be nominated."""
         return self.is_asleep(kind) and not self._has_room(kind)
 
-    def is_in_doubt(self, kind: Kind) -> bool:
-        """Return whether it is known that *kind*, as things stand, is not plainly refused."""
-        return self._in_doubt.get(kind) == self._changes
-
     def wake(self, kind: Kind) -> None:
         """Let *kind* be looked at."""
         self.forget(kind)
@@ -120,7 +105,6 @@ class Sleepers:
     def forget(self, kind: Kind) -> None:
         """Let *kind* be neither asleep nor awake."""
         self._hopeful = None
-        self._in_doubt.pop(kind, None)
         self._awake.pop(kind, None)
         self._stirred.pop(kind, None)
         self._relying.pop(kind, None)
@@ -210,7 +194,8 @@ class Sleepers:
                 if sleeper.took_any:
                     self._stirred[kind] = None
             if self._stirred:
-                self._settle()
+                for kind in list(self._stirred):
+                    self.wake(kind)
                 roomy = list(self._with_room_at_root())
             self._hopeful = [
                 kind for kind, sleeper in roomy if not sleeper.took_any and self._has_room(kind)
@@ -228,52 +213,6 @@ class Sleepers:
                 assert sleeper is not None, "who waits for nothing waits for no room"
                 yield kind, sleeper
 
-    def _settle(self) -> None:
-        """Let those who were stirred sleep on if they are plainly refused again, else wake."""
-        stirred, self._stirred = self._stirred, {}
-        self._snapshot.standing.catch_up()
-        for kind in stirred:
-            again = self._refuse_again(kind.refused())
-            if again is None or not self._sleeps_on(kind, again.nomination, again.failed):
-                self.wake(kind)
-                self._in_doubt[kind] = self._changes
-
-    def _sleeps_on(self, kind: Kind, nomination: Nomination, found: FailedSearch | None) -> bool:
-        """Let *kind* sleep on as it is refused now; return whether it may."""
-        self._hopeful = None
-        sleeper, assignment = self._asleep[kind], nomination.assignment
-        assert sleeper is not None, "who waits for nothing is not stirred"
-        assert found is not None, "a search was in vain"
-        assert assignment is not None, "a search was for something"
-        if not self._may_sleep(kind.queue, assignment, found):
-            return False
-        if (found.ranks, found.took_any) != (sleeper.ranks, sleeper.took_any):
-            self.refuse(kind, nomination, found)
-            return True
-        kind.nomination = nomination
-        sleeper.is_counted = found.is_counted
-        room = self._room_for(kind, found)
-        if room != sleeper.room:
-            self._give_up_room(sleeper)
-            sleeper.room = room
-            self._wait_for_room(kind, sleeper)
-        return True
-
-    def told(self, queue: QueueName, priority: int) -> None:
-        """Take in that a holder of *queue* with *priority* was told to leave, and uses what it did.
-
-        It is asked before others now. That is nothing to those of whom it was counted that all
-        together are too few. Cost: as for any change.
-        """
-        before, self._stirred = self._stirred, {}
-        self.changed(queue, priority, is_less=False)
-        searched = [kind for kind in self._stirred if not self._is_counted(kind)]
-        self._stirred = before | dict.fromkeys(searched)
-
-    def _is_counted(self, kind: Kind) -> bool:
-        sleeper = self._asleep[kind]
-        return sleeper is not None and sleeper.is_counted
-
     def changed(self, queue: QueueName, priority: int, *, is_less: bool) -> None:
         """Take in that a holder of *queue* with *priority* came, is seen anew, or has left.
 
@@ -281,7 +220,6 @@ class Sleepers:
         and those that can be met by it now.
         """
         self._hopeful = None
-        self._changes += 1
         for kind in self._at_home.get(queue, ()):
             if self._is_concerned(kind, priority):
                 self._stirred[kind] = None

@@ -1,12 +1,4 @@
-"""One tree of quota as a policy remembers it from plan to plan.
-
-What a plan decides is done here at once, as if it were carried out. If it was not, the next reading
-of the state puts it right: whoever was decided about is read again.
-
-Where promises are kept, the snapshot is the tree as it will be: those who were told to leave are
-gone, and those who wait for them have their quota. So it changes when somebody is told to leave,
-and not once more when it has left. A second tree counts what is used at present.
-"""
+"""What is promised in one tree, counted as used before those have left who make room for it."""
 
 from typing import TypeAlias
 
@@ -16,17 +8,66 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.memory import Promise
 from fairlead.policy.kueue.cycle.cycle import Turn
-from fairlead.policy.kueue.flavors.assignment import Waiting
+from fairlead.policy.kueue.cycle.promises import promised_holder
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.incremental.kind import Kind
-from fairlead.policy.kueue.incremental.promised_room import PromisedRoom
-from fairlead.policy.kueue.incremental.queue_line import QueueLine
+from fairlead.policy.kueue.incremental.equivalence_classes import Kind, QueueLine
 from fairlead.policy.kueue.incremental.quick_nomination import QuickNominator
 from fairlead.policy.kueue.incremental.sleepers import Sleepers
 from fairlead.policy.kueue.pending.queue import shape_of
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.workloads import Holder, Waiting
+
+
+class PromisedRoom:
+    """The turns of those who wait for others to leave, at most one for each ClusterQueue."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Promise nothing yet; *snapshot* counts what is promised later."""
+        self.turns: dict[QueueName, Turn] = {}
+        self._snapshot = snapshot
+        self._places = {name: at for at, name in enumerate(snapshot.rules)}
+
+    def keep(self, turn: Turn) -> None:
+        """Promise what *turn* keeps."""
+        queue = turn.nomination.waiting.queue
+        assert queue not in self.turns, f"{queue} has promised something already"
+        self.turns[queue] = turn
+        self._snapshot.admit(promised_holder(turn))
+
+    def drop(self, queue: QueueName) -> Turn:
+        """Promise nothing in *queue* any more; return what was."""
+        turn = self.turns.pop(queue)
+        self._snapshot.let_leave(promised_holder(turn))
+        return turn
+
+    def in_order(self) -> list[Turn]:
+        """Return what is promised, in the order of the queues."""
+        return [self.turns[queue] for queue in sorted(self.turns, key=self._places.__getitem__)]
+
+    def too_much(self) -> list[Turn]:
+        """Give up what cannot be kept, and return it; who comes first keeps what it can.
+
+        If nobody lacks anything with all of them, each had room when its turn came. Cost: the
+        depth for each that is promised.
+        """
+        tree = self._snapshot.tree
+        if not self.turns or all(
+            tree.available_on(queue, axis) >= 0
+            for queue, turn in self.turns.items()
+            for axis, _ in turn.kept
+        ):
+            return []
+        promised = self.in_order()
+        for turn in promised:
+            self.drop(turn.nomination.waiting.queue)
+        lost = []
+        for turn in promised:
+            if self._snapshot.fits(turn.nomination.waiting.queue, turn.kept):
+                self.keep(turn)
+            else:
+                lost.append(turn)
+        return lost
 
 
 class InLine(Struct, frozen=True, gc=False):
@@ -59,7 +100,7 @@ class TreeView:
         self.leaving: dict[WorkloadName, Holder] = {}
         self.promised = PromisedRoom(snapshot)
         self.tops = {name: snapshot.path(name)[-2:][0] for name in snapshot.rules}  # below the root
-        self.sleepers = Sleepers(snapshot, self.nominator.refuse_again)
+        self.sleepers = Sleepers(snapshot)
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
         self._kinds: dict[WorkloadName, Kind] = {}  # of those who wait
@@ -152,9 +193,7 @@ class TreeView:
         kind = self.kind_of(waiting)
         if self.sleepers.is_asleep(kind):
             return kind.nominated(waiting, self.snapshot)
-        quick = self.nominator.nominate(
-            waiting, kind.shape, is_in_doubt=self.sleepers.is_in_doubt(kind)
-        )
+        quick = self.nominator.nominate(waiting, kind.shape)
         found = quick.nomination
         if not found.can_proceed():
             self.sleepers.refuse(kind, found, quick.failed)
@@ -211,10 +250,7 @@ class TreeView:
             self._used_otherwise(now, is_less=False)
         else:
             self.snapshot.see_anew(before, now)
-            if now.is_evicted and replace(before, is_evicted=True) == now:
-                self.sleepers.told(now.queue, now.priority)
-            else:
-                self._used_otherwise(now, is_less=False)
+            self._used_otherwise(now, is_less=False)
 
     def _take_out(self, holder: Holder) -> None:
         self.leaving.pop(holder.name, None)

@@ -7,11 +7,11 @@ from typing import Final
 from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import LocalQueue
 from fairlead.model.holds import HELD_AFTER_FAILURE
-from fairlead.model.plan import Reason
+from fairlead.model.plan import Evict, Reason
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
-from fairlead.policy.kueue.workload_facts import local_queue_name
+from fairlead.policy.kueue.workloads import local_queue_name
 from fairlead.policy.obstacles import obstacle_reason
 
 DEACTIVATED: Final = "Deactivated"
@@ -127,3 +127,41 @@ def _missing_flavors(state: ClusterState, rules: ClusterQueue) -> list[str]:
 def misconfigured(what: str) -> Reason:
     """Return that *what* is wrong with the objects, so that the workload cannot be admitted."""
     return Reason(code=MISCONFIGURED, names=(what,))
+
+
+CLUSTER_QUEUE_STOPPED: Final = "ClusterQueueStopped"
+LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
+
+
+def drained(state: ClusterState, door: Door) -> list[Evict]:
+    """Return who has to leave, by name; those who are leaving already are not told again.
+
+    Nor are those whom the caller holds as victims. Cost: a look at each workload that has quota.
+    """
+    found, held = [], state.holds.victim_workloads()
+    for name, run in state.runs.items():
+        code = _reason(state, state.workloads[name], door)
+        if code is not None and name not in held:
+            staying = [pod for pod, at in run.pods.items() if at.phase != "leaving"]
+            found.append((name, code, tuple(run.pod_sets.in_order(staying))))
+    return [
+        Evict(
+            workload=name,
+            pods=pods,
+            beneficiary=None,
+            reason=Reason(code=code, queue=state.workloads[name].queue),
+        )
+        for name, code, pods in sorted(found)
+        if pods
+    ]
+
+
+def _reason(state: ClusterState, workload: Workload, door: Door) -> str | None:
+    if not workload.active and workload.obstacle is None:  # an obstacle keeps from starting only
+        return DEACTIVATED
+    queue = state.queues.get(workload.queue)
+    rules = queue.extension if queue else None
+    if isinstance(rules, ClusterQueue) and rules.stop_policy == "HoldAndDrain":
+        return CLUSTER_QUEUE_STOPPED
+    local = door.local_queue(workload)
+    return LOCAL_QUEUE_STOPPED if local is not None and local.drained else None

@@ -7,10 +7,9 @@ held back or waits for its back-off has its place all the same.
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
-from fairlead.policy.kueue.pending.admission_uses import AdmissionUses
-from fairlead.policy.kueue.pending.local_queue_use import UseRank
+from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses, UseRank
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.workload_facts import is_preempting, local_queue_name
+from fairlead.policy.kueue.workloads import is_preempting, local_queue_name
 
 
 def pending_order(

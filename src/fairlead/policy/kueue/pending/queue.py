@@ -1,10 +1,13 @@
 """The workloads that wait in one ClusterQueue, in their order, while a plan goes through them."""
 
 from collections.abc import Hashable, Iterator, Sequence
+from heapq import heapify, heappop, heapreplace
+from typing import TypeAlias
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.queue import ClusterQueue, QueuePreemption
-from fairlead.policy.kueue.flavors.assignment import Demand, Waiting
+from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses, UseRank
+from fairlead.policy.kueue.workloads import Demand, Waiting
 
 
 class PendingLine:
@@ -110,3 +113,54 @@ def _asks_by_priority(preemption: QueuePreemption) -> bool:
 
 def _flavors(demand: Demand) -> Hashable:
     return None if demand.flavors is None else tuple(map(tuple, demand.flavors))
+
+
+_Place: TypeAlias = tuple[UseRank, int, int, WorkloadName]
+
+
+class UseOrderedLine(PendingLine):
+    """The line of a ClusterQueue with usage based admission; *uses* may grow, but not shrink."""
+
+    def __init__(
+        self,
+        line: Sequence[Waiting],
+        rules: ClusterQueue,
+        preempting: WorkloadName | None,
+        uses: AdmissionUses,
+    ) -> None:
+        """Start at the first of *line*, which stands in the order of the uses as they are."""
+        super().__init__(line, rules, preempting)
+        self._uses = uses
+        last_first: dict[str, list[Waiting]] = {}
+        for waiting in reversed(line):
+            last_first.setdefault(uses.local_queue(waiting.name), []).append(waiting)
+        # A place that is out of date is too far ahead, never too far behind.
+        self._firsts = [(self._place(each[-1]), each) for each in last_first.values()]
+        heapify(self._firsts)
+
+    def _next(self) -> Waiting | None:
+        """Return who is next where nobody preempts.
+
+        Cost: O(log LocalQueues) for each that was passed since.
+        """
+        firsts = self._firsts
+        while firsts:
+            place, last_first = firsts[0]
+            while last_first and last_first[-1].name in self._passed:
+                last_first.pop()
+            if not last_first:
+                heappop(firsts)
+                continue
+            now = self._place(last_first[-1])
+            if now == place:
+                return last_first[-1]
+            heapreplace(firsts, (now, last_first))
+        return None
+
+    def _rest(self) -> list[Waiting]:
+        left = [each for each in self._line if each.name not in self._passed]
+        return sorted(left, key=lambda each: (each.name != self.preempting, self._place(each)))
+
+    def _place(self, waiting: Waiting) -> _Place:
+        name = waiting.name
+        return self._uses.rank(name), -waiting.priority, waiting.queued_ms, name

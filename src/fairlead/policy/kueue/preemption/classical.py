@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.preemption.candidates import Candidates, asking_others, outranks
-from fairlead.policy.kueue.preemption.fill_back import fill_back
-from fairlead.policy.kueue.preemption.targets import Target, TargetReason
+from fairlead.policy.kueue.preemption.targets import Target, TargetReason, fill_back
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import Claimant, Holder
 

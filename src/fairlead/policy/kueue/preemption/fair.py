@@ -7,7 +7,8 @@ What the first round refused is asked once more under the second strategy, one w
 If all that fails, the search may begin anew with an option by which importance overrules shares.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.preemption.candidates import (
@@ -16,11 +17,16 @@ from fairlead.policy.kueue.preemption.candidates import (
     asking_others,
     outranks,
 )
-from fairlead.policy.kueue.preemption.compare_sides import Choice, Sides, compare_sides
 from fairlead.policy.kueue.preemption.fair_order import FairOrder, Hopeless, never
-from fairlead.policy.kueue.preemption.fill_back import fill_back
-from fairlead.policy.kueue.preemption.targets import Target, TargetReason
-from fairlead.policy.kueue.pruning.failed_search import FailedSearch, failure_in_sight
+from fairlead.policy.kueue.preemption.targets import (
+    Choice,
+    FailedSearch,
+    Sides,
+    Target,
+    TargetReason,
+    compare_sides,
+    fill_back,
+)
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
 from fairlead.policy.kueue.snapshot.admitted import Asking
 from fairlead.policy.kueue.snapshot.share_order import Entry
@@ -28,27 +34,28 @@ from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import Claimant, Holder, Usage
 
 
-def fair_targets(
-    snapshot: Snapshot,
-    claimant: Claimant,
-    settings: KueueSettings,
-    in_vain: Callable[[FailedSearch], None] | None = None,
-    *,
-    looks_ahead: bool = True,
-) -> list[Target]:
-    """Return who gives way so that *claimant* fits, in the order of choosing; nobody if it cannot.
+class FairSearchResult(NamedTuple):
+    """Which workloads give way to a preemptor, or how the search for them failed."""
+
+    targets: list[Target]
+    failure: FailedSearch | None  # None: it succeeded
+
+
+def fair_targets(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> list[Target]:
+    """Return which workloads give way so that *claimant* fits; none if it cannot fit."""
+    return search_fairly(snapshot, claimant, settings).targets
+
+
+def search_fairly(
+    snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
+) -> FairSearchResult:
+    """Search for workloads to preempt so that *claimant* fits, in the order of choosing.
 
     No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
-    How a search ends that is *in_vain* is told. Cost: grows with the queues asked and the victims
-    taken; a side of the tree that borrows less than the claimant's is not looked into, and where
-    all others have too little, nobody is asked, if it *looks_ahead*.
+    Cost: grows with the queues searched and the victims taken; a side of the tree that borrows less
+    than the claimant's is not looked into.
     """
     snapshot.standing.catch_up()
-    failed = failure_in_sight(snapshot, claimant, settings) if looks_ahead else None
-    if failed is not None:
-        if in_vain is not None:
-            in_vain(failed)
-        return []
     snapshot.charge(claimant.queue, claimant.usage)
     search = FairSearch(snapshot, claimant, settings)
     found = search.run()
@@ -57,9 +64,8 @@ def fair_targets(
         search = _OverridingSearch(snapshot, claimant, settings)
         found = search.run()
     choices = search.choices
+    failure = None if found else search.failure()
     must_go: list[bool] = []
-    if not found and in_vain is not None:
-        in_vain(search.failure())
     if found:
         must_go = fill_back(snapshot, [choice.holder for choice in choices], search.fits)
     for choice, is_away in zip(choices, must_go or [True] * len(choices), strict=True):
@@ -67,7 +73,7 @@ def fair_targets(
             snapshot.charge(choice.holder.queue, choice.holder.usage)
     targets = compare_sides(snapshot, claimant, choices, must_go) if found else []
     snapshot.discharge(claimant.queue, claimant.usage)
-    return targets
+    return FairSearchResult(targets, failure)
 
 
 def fair_room(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> dict[int, int]:

@@ -6,10 +6,9 @@ from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QuotaAxes
 from fairlead.model.plan import Comparison, Reason, SideShare, Term
 from fairlead.model.queue import ClusterQueue
-from fairlead.policy.kueue.flavors.assignment import Waiting
 from fairlead.policy.kueue.flavors.nomination import Nomination
 from fairlead.policy.kueue.preemption.targets import ShareComparison, Target
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.workloads import Holder, Waiting
 
 IN_CLUSTER_QUEUE: Final = "InClusterQueue"
 IN_COHORT_RECLAMATION: Final = "InCohortReclamation"

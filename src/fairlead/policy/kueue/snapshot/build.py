@@ -11,14 +11,13 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.pending.admissibility import is_active
-from fairlead.policy.kueue.pending.admission_uses import AdmissionUses
+from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses
 from fairlead.policy.kueue.pending.order import queued_ms
-from fairlead.policy.kueue.run_usage import run_usage
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.admitted import HolderLine
 from fairlead.policy.kueue.snapshot.shares import quota_node
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.workloads import Holder, run_usage
 
 
 def snapshots(

@@ -7,7 +7,7 @@ changed for good, because a workload was admitted or left, is put right when nex
 
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from fairlead.fairness.dominant_share import LEAST_RANK, Rank
 from fairlead.fairness.quota_tree import QuotaTree
@@ -18,9 +18,6 @@ from fairlead.policy.kueue.workloads import Holder
 Tie: TypeAlias = tuple[bool, bool, int, int, str]
 Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
 """Sorts the largest share first, then cohorts, and then by what decides between equals."""
-
-MOST_GIFTS: Final = 1000
-"""That are remembered of one side."""
 
 
 def cohort_entry(rank: Rank, name: QueueName) -> Entry:
@@ -53,8 +50,6 @@ class StandingOrder:
         self._lines = lines
         self._siblings: dict[QueueName, dict[Asking, _Siblings]] = {}
         self._without: dict[QueueName, dict[tuple[QueueName, Asking], Rank]] = {}
-        self._largest: dict[QueueName, dict[tuple[Asking, int], int]] = {}
-        self._gifts: dict[QueueName, dict[tuple[Asking, int, Rank], int | None]] = {}
         self._changed: set[QueueName] = set()  # since `catch_up`, whatever the tree says
 
     def catch_up(self) -> None:
@@ -76,8 +71,6 @@ class StandingOrder:
                 parent = parents[parent]
         for name in above:
             self._without.pop(name, None)
-            self._largest.pop(name, None)
-            self._gifts.pop(name, None)
 
     def changed(self, queue: QueueName) -> None:
         """Take note that others have quota of *queue*, though perhaps for as much as before."""
@@ -115,35 +108,6 @@ class StandingOrder:
             rank = max(tree.rank_without(side, queue, usage) for usage in usages)
             known[queue, asking] = rank
         return rank
-
-    def largest(self, side: QueueName, asking: Asking, axis: int) -> int:
-        """Return the most that one of those asked below *side* uses of an axis.
-
-        All that are below must be at rest. Cost: O(1); after a change, a look at each queue.
-        """
-        known = self._largest.setdefault(side, {})
-        amount = known.get((asking, axis))
-        if amount is None:
-            line = self._lines.get(side)
-            if line is None:
-                entries = self.below(side, asking)
-                amounts = [self.largest(entry[-1], asking, axis) for entry in entries]
-            else:
-                usages = line.whom(asking).usages
-                amounts = [dict(usage).get(axis, 0) for usage in usages]
-            amount = known[asking, axis] = max(amounts, default=0)
-        return amount
-
-    def gifts(self, side: QueueName) -> dict[tuple[Asking, int, Rank], int | None]:
-        """Return what is known of how much *side* gives, to be added to.
-
-        By who asks, of which axis, and from where; it is forgotten when something changes there. No
-        more than some is kept: at a side where nothing happens each size of a claim adds another.
-        """
-        known = self._gifts.setdefault(side, {})
-        if len(known) >= MOST_GIFTS:
-            known.clear()
-        return known
 
     def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
         """Return where a node stands; None if nobody there can be asked."""

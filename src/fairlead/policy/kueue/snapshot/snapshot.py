@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import ClusterQueue
-from fairlead.policy.kueue.pending.admission_uses import AdmissionUses
+from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses
 from fairlead.policy.kueue.snapshot.admitted import HolderLine, line_up
 from fairlead.policy.kueue.snapshot.share_order import StandingOrder
 from fairlead.policy.kueue.workloads import Holder, Usage

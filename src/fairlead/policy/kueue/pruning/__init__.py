@@ -1,1 +1,0 @@
-"""Bounds that prove that a search for victims is in vain."""

@@ -1,0 +1,342 @@
+"""Why a workload does not get in: what lacks on its flavors, where in the tree, and who has it."""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import Final
+
+from msgspec.structs import replace
+
+from fairlead.model.axes import QueueName, QuotaAxes
+from fairlead.model.plan import Comparison, FailedClaim, Held, Reason, Term, Wait
+from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
+from fairlead.policy.kueue.cycle.promises import once_they_have_left
+from fairlead.policy.kueue.flavors.assignment import FlavorTrial, Mode, uncovered, wanted_by_group
+from fairlead.policy.kueue.flavors.demands import DemandReader, Eligibilities
+from fairlead.policy.kueue.flavors.eligibility import Eligibility, flavor_mismatch_text
+from fairlead.policy.kueue.flavors.nomination import Nominator
+from fairlead.policy.kueue.pending.queue import PendingLine
+from fairlead.policy.kueue.reasons.diagnosis import BORROWING_FORBIDDEN, diagnose_claim
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Waiting
+
+RESOURCE_NOT_COVERED: Final = "ResourceNotCovered"
+NO_MATCHING_FLAVOR: Final = "NoMatchingFlavor"
+EXCEEDS_MAX_QUOTA: Final = "ExceedsMaxQuota"
+WAITING_FOR_QUOTA: Final = "WaitingForQuota"
+PENDING_EVALUATION: Final = "PendingEvaluation"
+
+MOST_HOLDERS: Final = 5  # told for each axis
+
+
+class WaitReasons:
+    """Says why workloads wait, on one snapshot that stays as it is."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        held_on: Snapshot | None = None,
+    ) -> None:
+        """Look at nobody yet; *held_on* tells who has what, if *snapshot* counts more than that."""
+        self._snapshot = snapshot
+        self._held_on = held_on or snapshot
+        self._axes = axes
+        self.nominator = Nominator(snapshot, axes, settings, stays=True)
+        self._held: dict[tuple[QueueName, int], list[Held]] = {}
+
+    def of(
+        self, waiting: Waiting, eligibility: Sequence[Sequence[Eligibility]] | None = None
+    ) -> Reason:
+        """Return why *waiting* does not get in; *eligibility* is by pod set and resource group.
+
+        What nobody's leaving could mend comes first. Quota is judged by as few pods as it may be
+        admitted with. If nothing lacks, others merely had their turn before: no numbers are told.
+        Cost: that of an assignment of flavors; for each queue where room ends, once, those below.
+        """
+        groups = self._snapshot.rules[waiting.queue].resource_groups
+        missing = {name for demand in waiting.demands for name in uncovered(groups, demand)}
+        if missing:
+            names = tuple(sorted(missing))
+            return Reason(code=RESOURCE_NOT_COVERED, queue=waiting.queue, names=names)
+        against = self._against_all_flavors(waiting, eligibility)
+        if against is not None:
+            return Reason(code=NO_MATCHING_FLAVOR, queue=waiting.queue, names=against)
+        fewest = self.nominator.fewest(waiting)
+        asked = "request" if fewest.counts() == waiting.counts() else "least request"
+        lacking = self._lacking(fewest)
+        if any(trial.amount > trial.potential for trial in lacking):
+            return self._exceeds(waiting, asked, lacking)
+        return self._waits(waiting, asked, lacking)
+
+    def has_room(self, waiting: Waiting) -> bool:
+        """Return whether nothing lacks for *waiting*, which some flavor suits."""
+        return not self._lacking(self.nominator.fewest(waiting))
+
+    def _against_all_flavors(
+        self, waiting: Waiting, eligibility: Sequence[Sequence[Eligibility]] | None
+    ) -> tuple[str, ...] | None:
+        """Return what speaks against each flavor of the first group that has none for the pods."""
+        groups = self._snapshot.rules[waiting.queue].resource_groups
+        for at, demand in enumerate(waiting.demands):
+            for number, _ in wanted_by_group(groups, demand):
+                eligible = (
+                    groups[number].flavors if demand.flavors is None else demand.flavors[number]
+                )
+                if not eligible:
+                    known = () if eligibility is None else eligibility[at][number].mismatches
+                    return tuple(map(flavor_mismatch_text, known))
+        return None
+
+    def _lacking(self, waiting: Waiting) -> list[FlavorTrial]:
+        """Return what lacks on the flavors that come nearest, one resource for each axis.
+
+        Of each pod set and resource group, as far as flavors were tried: no further than to the
+        first that no flavor can meet.
+        """
+        groups: dict[tuple[int, int], dict[str, list[FlavorTrial]]] = {}
+        for trial in self.nominator.try_flavors(waiting):
+            by_flavor = groups.setdefault((trial.pod_set, trial.group), {})
+            by_flavor.setdefault(trial.flavor, []).append(trial)
+        nearest = [min(by_flavor.values(), key=_distance) for by_flavor in groups.values()]
+        # A later pod set counts what earlier ones took, so the last of an axis has it all.
+        lacking = {t.met.axis: t for trials in nearest for t in trials if _lack(t) > 0}
+        return list(lacking.values())
+
+    def _exceeds(self, waiting: Waiting, asked: str, lacking: Sequence[FlavorTrial]) -> Reason:
+        tree = self._snapshot.tree
+        compared = [
+            Comparison(
+                queue=QueueName(tree.potential_ends_at(waiting.queue, trial.met.axis)),
+                axis=self._axes.axes[trial.met.axis],
+                left=(Term(asked, trial.amount),),
+                relation=">",
+                right=Term("potential", trial.potential),
+            )
+            for trial in lacking
+            if trial.amount > trial.potential
+        ]
+        return Reason(code=EXCEEDS_MAX_QUOTA, queue=compared[0].queue, comparisons=tuple(compared))
+
+    def _waits(self, waiting: Waiting, asked: str, lacking: Sequence[FlavorTrial]) -> Reason:
+        tree = self._snapshot.tree
+        compared: list[Comparison] = []
+        held: list[Held] = []
+        for trial in lacking:
+            end = QueueName(tree.ends_at(waiting.queue, trial.met.axis))
+            compared.append(
+                Comparison(
+                    queue=end,
+                    axis=self._axes.axes[trial.met.axis],
+                    left=(Term(asked, trial.amount),),
+                    relation=">",
+                    right=Term("available", trial.available),
+                )
+            )
+            held += self._holders(end, trial.met.axis, waiting.queue)
+        return Reason(
+            code=WAITING_FOR_QUOTA,
+            queue=compared[0].queue if compared else waiting.queue,
+            comparisons=tuple(compared),
+            held=tuple(held),
+        )
+
+    def _holders(self, end: QueueName, axis: int, own: QueueName) -> tuple[Held, ...]:
+        """Return who at or below *end* uses most of an axis, the largest borrowers first.
+
+        What a node retains for its own is no loss to others, so who uses no more is left out, but
+        for the queue that is lacking itself.
+        """
+        users = self._held.get((end, axis))
+        if users is None:
+            felt_at = self._held_on.tree.felt_at
+            leaves = [each for each in self._leaves(end) if felt_at(end, each, axis) > 0]
+            users = sorted((self._usage(each, axis) for each in leaves), key=_by_size)
+            users = self._held[end, axis] = users[:MOST_HOLDERS]
+        if self._held_on.tree.charged_on(own, axis) > 0 and own not in {u.queue for u in users}:
+            users = sorted([*users, self._usage(own, axis)], key=_by_size)
+        return tuple(users[:MOST_HOLDERS])
+
+    def _usage(self, queue: QueueName, axis: int) -> Held:
+        tree = self._held_on.tree
+        used = tree.charged_on(queue, axis)
+        over = max(0, used - tree.subtree_on(queue, axis))
+        has_parent = self._snapshot.parents[queue] is not None
+        return Held(
+            queue=queue,
+            axis=self._axes.axes[axis],
+            amount=used,
+            borrowed=over if has_parent else 0,
+        )
+
+    def _leaves(self, top: QueueName) -> Iterator[QueueName]:
+        snapshot, below = self._snapshot, [top]
+        while below:
+            name = below.pop()
+            if name in snapshot.rules:
+                yield name
+            below += snapshot.children.get(name, ())
+
+
+def _by_size(held: Held) -> tuple[int, int, QueueName]:
+    """Return by what holders are told, the largest borrowers first."""
+    return (-held.borrowed, -held.amount, held.queue)
+
+
+def _distance(trials: Sequence[FlavorTrial]) -> tuple[int, Fraction, Fraction]:
+    """Return how far a flavor is from meeting a request, the nearest one first.
+
+    How its worst resource could be met; by what part of the request the worst lacks for good; by
+    what part it lacks now.
+    """
+    asked = [each.amount or 1 for each in trials]
+    for_good = [max(0, each.amount - each.potential) for each in trials]
+    return (
+        -min(each.met.mode for each in trials),
+        max(map(Fraction, for_good, asked)),
+        max(map(Fraction, map(_lack, trials), asked)),
+    )
+
+
+def _lack(trial: FlavorTrial) -> int:
+    """Return by how much more is asked than is available."""
+    return max(0, trial.amount - max(0, trial.available))
+
+
+BEHIND_HEAD: Final = "BehindHead"
+QUOTA_IS_KEPT: Final = "QuotaIsKept"
+PREEMPTION: Final = "preemption"
+_ABOUT_ROOM: Final = (WAITING_FOR_QUOTA, QUOTA_IS_KEPT)
+
+
+class Waits:
+    """Explains the waits of one tree; workloads that ask for the same have the same reason."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        rounds: PlainRounds,
+        settings: KueueSettings,
+        demands: DemandReader,
+        now_ms: int,
+    ) -> None:
+        """Look at what *rounds*, which are over, left behind."""
+        self._state = state
+        self._rounds = rounds
+        self._settings = settings
+        self._demands = demands
+        self._now_ms = now_ms
+        self._promised = rounds.preempting()
+        self._as_it_is = WaitReasons(rounds.snapshot, state.axes, settings)
+        self._as_kept = WaitReasons(rounds.as_kept(), state.axes, settings, rounds.snapshot)
+        self._if_all_left = self._without_promises()
+        self._decided_on = rounds.decided_on
+        self._nominator = self._as_it_is.nominator
+        if self._decided_on is not rounds.snapshot:
+            self._nominator = Nominator(self._decided_on, state.axes, settings, stays=True)
+        self._known: dict[Hashable, tuple[Reason, tuple[FailedClaim, ...]]] = {}
+
+    def of(self, lines: Iterable[PendingLine]) -> Iterator[Wait]:
+        """Yield the waits of all who were neither admitted nor promised anything.
+
+        Cost: that of one search for each queue and each kind of request that waits there.
+        """
+        promised = {turn.nomination.waiting.name for turn in self._promised}
+        for line in lines:
+            for waiting, head in line.not_admitted():
+                if waiting.name in promised:
+                    continue
+                if head is not None:
+                    reason = Reason(code=BEHIND_HEAD, queue=waiting.queue, names=(head.name,))
+                    yield Wait(workload=waiting.name, reason=reason)
+                    continue
+                reason, claims = self._explained(waiting, line.shape(waiting.name))
+                yield Wait(workload=waiting.name, reason=reason, claims=claims)
+
+    def _explained(
+        self, waiting: Waiting, shape: Hashable
+    ) -> tuple[Reason, tuple[FailedClaim, ...]]:
+        workload = self._state.workloads[waiting.name]
+        rules = self._rounds.snapshot.rules[waiting.queue]
+        eligibility = self._demands.eligibility(workload, rules)
+        # Equal shapes may have lost the same flavors for different reasons, wait for different
+        # times before they may ask, or be older than others of their queue.
+        line = self._rounds.snapshot.line(waiting.queue).holders
+        newer = sum(each.queued_ms > waiting.queued_ms for each in line)
+        kind = (waiting.queue, shape, eligibility, self._rounds.held_back(waiting), newer)
+        found = self._known.get(kind)
+        if found is None:
+            reason = self._reason(waiting, eligibility)
+            found = self._known[kind] = reason, self._claims(waiting, reason)
+        return found
+
+    def _reason(self, waiting: Waiting, eligibility: Eligibilities | None) -> Reason:
+        reason = self._as_it_is.of(waiting, eligibility)
+        if (reason.comparisons or reason.names) and not self._would_fit_then(waiting, reason):
+            return reason
+        # It would fit, if other heads did not keep the room.
+        kept = self._as_kept.of(waiting, eligibility)
+        if not kept.comparisons:
+            return reason
+        lacking = {self._state.axes.axes.index(each.axis) for each in kept.comparisons if each.axis}
+        keepers = [
+            turn.nomination.waiting.name
+            for turn in self._rounds.keeping()
+            if any(axis in lacking for axis, _ in turn.kept)
+        ]
+        return replace(kept, code=QUOTA_IS_KEPT, names=tuple(sorted(keepers)))
+
+    def _without_promises(self) -> WaitReasons | None:
+        """Return the tree without those who leave, if others are kept from what they leave."""
+        if not (self._settings.keeps_promises and self._rounds.snapshot.leaving()):
+            return None
+        later = once_they_have_left(self._rounds.snapshot)
+        return WaitReasons(later, self._state.axes, self._settings)
+
+    def _would_fit_then(self, waiting: Waiting, lacking: Reason) -> bool:
+        """Return whether it could have what others leave, if that were promised to nobody."""
+        if self._if_all_left is None or lacking.code != WAITING_FOR_QUOTA:
+            return False
+        return self._if_all_left.has_room(waiting)
+
+    def _claims(self, waiting: Waiting, lacking: Reason) -> tuple[FailedClaim, ...]:
+        """Return why nobody gives way, as things stand at the end, for what is *lacking*."""
+        waiting = self._nominator.fewest(self._rounds.restrained(waiting))
+        nomination = self._nominator.nominate(waiting)
+        if nomination.mode() is Mode.FIT:
+            return ()
+        if nomination.assignment is None:
+            beyond = self._beyond_quota(waiting, lacking)
+            return (FailedClaim(action=PREEMPTION, reason=beyond),) if beyond.comparisons else ()
+        if nomination.targets:  # others came after its turn, and it has not been asked again
+            return (FailedClaim(action=PREEMPTION, reason=Reason(code=PENDING_EVALUATION)),)
+        claimant = waiting.claimant(nomination.assignment.usage, nomination.assignment.need)
+        reason = diagnose_claim(
+            self._decided_on,
+            claimant,
+            self._settings,
+            axes=self._state.axes,
+            now_ms=self._now_ms,
+            held_back=self._rounds.held_back(waiting),
+        )
+        return (FailedClaim(action=PREEMPTION, reason=reason),)
+
+    def _beyond_quota(self, waiting: Waiting, lacking: Reason) -> Reason:
+        """Return by how much it would borrow, for which its queue may not take from others."""
+        tree, queue = self._decided_on.tree, waiting.queue
+        compared = []
+        for each in lacking.comparisons if lacking.code in _ABOUT_ROOM else ():
+            number = self._state.axes.axes.index(each.axis) if each.axis else None
+            if number is None:
+                continue
+            beyond = Comparison(
+                queue=queue,
+                axis=each.axis,
+                left=(Term("allocated", tree.charged_on(queue, number)), *each.left),
+                relation=">",
+                right=Term("quota", tree.subtree_on(queue, number)),
+            )
+            compared += [beyond] if beyond.holds() else []
+        return Reason(code=BORROWING_FORBIDDEN, queue=queue, comparisons=tuple(compared))
