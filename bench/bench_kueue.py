@@ -45,7 +45,7 @@ def classical() -> Work:
     asked = question_of(_world({}))
 
     def search() -> None:
-        targets = classical_targets(asked.snapshot, asked.claimant)
+        targets = classical_targets(asked.snapshot, asked.preemptor)
         assert len(targets) == 10
 
     return search
@@ -70,7 +70,7 @@ def _fair(changes: dict[str, Any], reasons: dict[str, int]) -> Work:
 
     def search() -> None:
         # A copy knows no order of asking: searches of one cycle that share it take less.
-        targets = fair_targets(asked.snapshot.copy(), asked.claimant, asked.settings)
+        targets = fair_targets(asked.snapshot.copy(), asked.preemptor, asked.settings)
         found = [target.reason for target in targets]
         assert found == [reason for reason, count in reasons.items() for _ in range(count)]
 

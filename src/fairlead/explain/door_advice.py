@@ -5,7 +5,7 @@ from typing import Final
 from fairlead.explain.explanation import Section
 from fairlead.explain.kueue_job_view import KueueJobView
 from fairlead.model.moment_text import moment_text
-from fairlead.policy.kueue.pending.admissibility import Door
+from fairlead.policy.kueue.pending.admissibility import Admissibility
 
 _ADVICE: Final = {
     "Deactivated": "Its owner has it queue up again with spec.active: true.",
@@ -27,7 +27,7 @@ def door_advice(view: KueueJobView) -> Section | None:
     """Return what lets a workload queue up that may not; None if it may, or has quota."""
     if view.workload.name in view.state.runs:
         return None
-    reason = Door(view.state, view.now_ms).refusal(view.workload)
+    reason = Admissibility(view.state, view.now_ms).inadmissible_reason(view.workload)
     if reason is None:
         return None
     until_ms = view.now_ms + (reason.remaining_ms or 0)

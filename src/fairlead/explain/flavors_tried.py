@@ -10,7 +10,7 @@ from fairlead.explain.explanation import Section
 from fairlead.explain.kueue_job_view import KueueJobView
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import format_amount
-from fairlead.policy.kueue.flavors.assignment import FlavorTrial, Mode, wanted_by_group
+from fairlead.policy.kueue.flavors.assignment import AssignmentMode, FlavorTrial, demand_by_group
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.flavors.eligibility import flavor_mismatch_text
 from fairlead.policy.kueue.flavors.nomination import Nominator
@@ -88,7 +88,7 @@ def _lines(
     rules = view.rules()
     assert rules is not None, "who seeks quota has a queue"
     for at, demand in enumerate(view.waiting.demands):
-        for group, wanted in wanted_by_group(rules.resource_groups, demand):
+        for group, wanted in demand_by_group(rules.resource_groups, demand):
             against = _against(view, at, group)
             for flavor in rules.resource_groups[group].flavors:
                 for resource, amount in wanted.items():
@@ -143,14 +143,14 @@ def _against(view: KueueJobView, pod_set: int, group: int) -> dict[str, str]:
 
 
 def _judged(trial: FlavorTrial) -> str:
-    match trial.met.mode:
-        case Mode.FIT:
-            return "fits by borrowing" if trial.met.borrow else "fits"
-        case Mode.PREEMPT | Mode.RECLAIM:
+    match trial.fit.mode:
+        case AssignmentMode.FIT:
+            return "fits by borrowing" if trial.fit.borrow else "fits"
+        case AssignmentMode.PREEMPT | AssignmentMode.RECLAIM:
             return _AFTER_OTHERS
-        case Mode.NO_CANDIDATES:
+        case AssignmentMode.NO_CANDIDATES:
             return "lacks quota, and nobody gives way"
-        case Mode.NO_FIT if trial.amount > trial.potential:
+        case AssignmentMode.NO_FIT if trial.amount > trial.potential:
             return "more than it could ever have"
-        case Mode.NO_FIT:
+        case AssignmentMode.NO_FIT:
             return "lacks quota, and to borrow may ask nobody"

@@ -12,12 +12,12 @@ from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.flavors.nomination import Nominator
-from fairlead.policy.kueue.pending.admissibility import Door
+from fairlead.policy.kueue.pending.admissibility import Admissibility
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.reasons.wait import QUOTA_IS_KEPT
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload
 
 
 class KueueJobView:
@@ -56,24 +56,24 @@ class KueueJobView:
     @cached_property
     def seeks(self) -> Start | Reserve | Wait | None:
         """What came of its search for quota; None if it did not get as far as to look for any."""
-        if Door(self.state, self.now_ms).refusal(self.workload) is not None:
+        if Admissibility(self.state, self.now_ms).inadmissible_reason(self.workload) is not None:
             return None
         found = [each for each in self.decisions if isinstance(each, Start | Reserve | Wait)]
         return found[-1] if found and self._tree() is not None else None
 
     @cached_property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> PendingWorkload:
         """It as one that waits, with as many pods as were admitted, else with the fewest of use."""
         rules, tree, seeks = self.rules(), self._tree(), self.seeks
         assert rules is not None, "who seeks quota has a queue"
         assert tree is not None, "who seeks quota has a tree of it"
-        waiting = DemandReader(self.state, self.settings).waiting(self.workload, rules)
+        waiting = DemandReader(self.state, self.settings).pending(self.workload, rules)
         waiting = tree.restrained(waiting)
         if isinstance(seeks, Start | Reserve):
             set_index = self.workload.pod_sets.set_index
             counts = Counter([set_index[place.pod] for place in seeks.placements])
             return waiting.with_counts([counts[at] for at in range(len(waiting.demands))])
-        return self._nominator(tree.snapshot).fewest(waiting)
+        return self._nominator(tree.snapshot).with_fewest_pods(waiting)
 
     @cached_property
     def snapshot(self) -> Snapshot:
@@ -107,9 +107,9 @@ class KueueJobView:
         at = self.plan.decisions.index(first)
         later = {each.workload for each in self.plan.decisions[at:] if isinstance(each, Start)}
         for queue in snapshot.rules:
-            for holder in list(snapshot.line(queue).holders):
+            for holder in list(snapshot.admitted(queue).workloads):
                 if holder.name in later:
-                    snapshot.let_leave(holder)
+                    snapshot.remove(holder)
 
     def _tree(self) -> PlainRounds | None:
         for rounds in self._rounds:

@@ -17,7 +17,7 @@ from fairlead.model.moment_text import moment_text
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.pending.local_queue_use import admission_uses
+from fairlead.policy.kueue.pending.local_queue_usage import local_queue_usage
 from fairlead.policy.kueue.pending.order import is_queued, pending_order
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.workloads import local_queue_name
@@ -75,7 +75,7 @@ def pending_workloads(
     the other one those of its own LocalQueue, which is of one namespace.
     Cost: O(n log n) in those that wait in the ClusterQueue.
     """
-    uses = admission_uses(state, settings, now_ms)
+    uses = local_queue_usage(state, settings, now_ms)
     line = pending_order(state, queue.cluster_queue, settings, uses)
     queued = [state.workloads[name] for name in line if is_queued(state, state.workloads[name])]
     seen: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from fairlead.explain.pending_report import PendingQueue, PendingWorkload, pendi
 from fairlead.explain.priority_then_age import why_older_or_higher
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import Workload
-from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses, admission_uses
+from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, local_queue_usage
 from fairlead.policy.kueue.pending.order import queued_ms
 from fairlead.policy.kueue.workloads import is_preempting
 
@@ -56,7 +56,7 @@ def place_in_line(view: KueueJobView) -> PlaceInLine | None:
     if own is None:
         return None
     decided = {each.workload: type(each).__name__.lower() for each in view.plan.decisions}
-    uses = admission_uses(view.state, view.settings, view.now_ms)
+    uses = local_queue_usage(view.state, view.settings, view.now_ms)
     counted = uses if uses is not None and uses.order(queue) else None
     before = [
         Before(
@@ -112,7 +112,7 @@ def place_document(place: PlaceInLine) -> dict[str, object]:
     }
 
 
-def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str:
+def _why(view: KueueJobView, first: Workload, uses: LocalQueueUsage | None) -> str:
     """Return which rule of the order puts *first* before the workload that is looked at.
 
     *uses* are those of LocalQueues if they order its queue.
@@ -128,6 +128,6 @@ def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str
     )
 
 
-def _use_text(uses: AdmissionUses, workload: Workload) -> str:
+def _use_text(uses: LocalQueueUsage, workload: Workload) -> str:
     has_no_weight, used = uses.rank(workload.name)
     return number_text(None if has_no_weight else used)

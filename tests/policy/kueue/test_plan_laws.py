@@ -278,26 +278,26 @@ def test_no_victim_is_needless(world: PlanWorld) -> None:
         promises = [each for each in planned.decisions if isinstance(each, Reserve)]
         tellers = {each.beneficiary for each in planned.decisions if isinstance(each, Evict)}
         waited_for = Counter(name for each in promises for name in each.waits_for)
-        uses = {name: all_of(state, name) for name in state.runs}
+        local_usage = {name: all_of(state, name) for name in state.runs}
         for each in planned.decisions:
             if isinstance(each, Start):
-                uses[each.workload] = charged(state, each)
+                local_usage[each.workload] = charged(state, each)
         for promise in promises:
             is_own = promise.workload in tellers
             if is_own and all(waited_for[name] == 1 for name in promise.waits_for):
-                check_promise(state, world, promise, uses)
+                check_promise(state, world, promise, local_usage)
 
 
 def check_promise(
     state: ClusterState,
     world: PlanWorld,
     promise: Reserve,
-    uses: Mapping[WorkloadName, dict[int, int]],
+    local_usage: Mapping[WorkloadName, dict[int, int]],
 ) -> None:
     leaving = set(promise.waits_for)
     assert leaving
     for name in leaving:
-        assert not has_room(state, world, promise, uses, leaving - {name}), (promise, name)
+        assert not has_room(state, world, promise, local_usage, leaving - {name}), (promise, name)
 
 
 def all_of(state: ClusterState, name: WorkloadName) -> dict[int, int]:
@@ -313,7 +313,7 @@ def has_room(
     state: ClusterState,
     world: PlanWorld,
     promise: Reserve,
-    uses: Mapping[WorkloadName, dict[int, int]],
+    local_usage: Mapping[WorkloadName, dict[int, int]],
     leaving: set[WorkloadName],
 ) -> bool:
     """Whether what is promised fits once *leaving* have left."""
@@ -321,7 +321,7 @@ def has_room(
     has_all = True
     for axis, amount in charged(state, promise).items():
         used: Counter[QueueName] = Counter()
-        for name, use in uses.items():
+        for name, use in local_usage.items():
             if name not in leaving:
                 used[state.workloads[name].queue] += use.get(axis, 0)
         tree = PlainQuota(state, axis, used)

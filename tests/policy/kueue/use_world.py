@@ -14,7 +14,7 @@ from fairlead.model.catalogue import LocalQueue
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses, admission_uses
+from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, local_queue_usage
 from fairlead.policy.kueue.pending.order import pending_order
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 from tests.policy.kueue.plan_world import (
@@ -71,10 +71,10 @@ def _door(row: dict[str, str]) -> LocalQueue:
     )
 
 
-def uses_of(state: ClusterState, now_ms: int = NOW_MS) -> AdmissionUses:
-    uses = admission_uses(state, BY_USE, now_ms)
-    assert uses is not None
-    return uses
+def uses_of(state: ClusterState, now_ms: int = NOW_MS) -> LocalQueueUsage:
+    local_usage = local_queue_usage(state, BY_USE, now_ms)
+    assert local_usage is not None
+    return local_usage
 
 
 def order(state: ClusterState, now_ms: int = NOW_MS) -> list[str]:

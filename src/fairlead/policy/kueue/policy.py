@@ -15,24 +15,24 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.placement.waiting_pods import WaitingPods
 from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
-from fairlead.policy.kueue.cycle.slices import may_be_cut
+from fairlead.policy.kueue.cycle.slices import may_be_sliced
 from fairlead.policy.kueue.cycle.tree_rounds import TreeRounds
 from fairlead.policy.kueue.cycle.tree_turns import TreeTurns
 from fairlead.policy.kueue.flavors.demands import DemandReader
-from fairlead.policy.kueue.incremental.followed_state import FollowedState
-from fairlead.policy.kueue.incremental.kept_lines import KeptLines
-from fairlead.policy.kueue.pending.admissibility import Door, drained, misconfigured
-from fairlead.policy.kueue.pending.local_queue_use import admission_uses
+from fairlead.policy.kueue.incremental.followed_state import IncrementalState
+from fairlead.policy.kueue.incremental.kept_lines import AdmittedCache
+from fairlead.policy.kueue.pending.admissibility import Admissibility, drained, misconfigured
+from fairlead.policy.kueue.pending.local_queue_usage import local_queue_usage
 from fairlead.policy.kueue.pending.order import pending_order
-from fairlead.policy.kueue.pending.queue import PendingLine, UseOrderedLine
-from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
+from fairlead.policy.kueue.pending.queue import PendingQueue, UsageOrderedQueue
+from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
 from fairlead.policy.kueue.reasons.decisions import TreeDecisions
-from fairlead.policy.kueue.reasons.wait import Waits
+from fairlead.policy.kueue.reasons.wait import WaitExplainer
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.admitted import HolderLine
+from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads
 from fairlead.policy.kueue.snapshot.build import snapshots
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Waiting, is_preempting, promise_to
+from fairlead.policy.kueue.workloads import PendingWorkload, is_preempting, promise_to
 
 
 class KueuePolicy:
@@ -43,8 +43,8 @@ class KueuePolicy:
         self.settings = settings
         self._waiting_pods: tuple[ClusterState, WaitingPods] | None = None
         self._last: _Planned | None = None
-        self._followed: FollowedState | None = None
-        self._kept: KeptLines | None = None
+        self._followed: IncrementalState | None = None
+        self._kept: AdmittedCache | None = None
 
     def plan(
         self,
@@ -90,7 +90,7 @@ class KueuePolicy:
             taken_ms=now_ms,
             decisions=decisions,
             is_cut=is_cut,
-            time_dependent=planning.looked_at_the_clock(),
+            time_dependent=planning.time_dependent(),
         )
 
     def _changes(
@@ -103,7 +103,7 @@ class KueuePolicy:
         """
         followed = self._followed
         if followed is None or not followed.serves(state, now_ms):
-            followed = self._followed = FollowedState(state, self.settings)
+            followed = self._followed = IncrementalState(state, self.settings)
         with holding(state, _without_nodes(held)):
             starts = self._starts(state, at_most_starts)
             found = followed.changes(now_ms, starts) if followed.is_possible else None
@@ -112,7 +112,7 @@ class KueuePolicy:
                     taken_ms=now_ms,
                     decisions=tuple(found),
                     is_cut=_is_cut(found, starts),
-                    time_dependent=followed.looked_at_the_clock,
+                    time_dependent=followed.time_dependent,
                     valid_until_ms=followed.holds_until_ms,
                 )
             planning = _Planning(state, self.settings, now_ms, self._lines(state))
@@ -121,13 +121,13 @@ class KueuePolicy:
             taken_ms=now_ms,
             decisions=tuple(changes),
             is_cut=_is_cut(changes, starts),
-            time_dependent=planning.looked_at_the_clock(),
+            time_dependent=planning.time_dependent(),
         )
 
-    def _lines(self, state: ClusterState) -> Mapping[QueueName, HolderLine] | None:
+    def _lines(self, state: ClusterState) -> Mapping[QueueName, AdmittedWorkloads] | None:
         """Return the holders of each queue, if their lines can be kept."""
         if self._kept is None or not self._kept.serve(state):
-            self._kept = KeptLines(state, self.settings)
+            self._kept = AdmittedCache(state, self.settings)
         return self._kept.up_to_date()
 
     def _starts(self, state: ClusterState, at_most: int | None) -> int | None:
@@ -136,7 +136,9 @@ class KueuePolicy:
             return None
         if self._waiting_pods is None or self._waiting_pods[0] is not state:
             self._waiting_pods = state, WaitingPods(state, lambda _: False)
-        return at_most if may_be_cut(state, self.settings, self._waiting_pods[1], at_most) else None
+        return (
+            at_most if may_be_sliced(state, self.settings, self._waiting_pods[1], at_most) else None
+        )
 
     def plan_with_rounds(
         self, state: ClusterState, now_ms: int
@@ -180,25 +182,25 @@ class _Planning:
         state: ClusterState,
         settings: KueueSettings,
         now_ms: int,
-        lines: Mapping[QueueName, HolderLine] | None = None,
+        lines: Mapping[QueueName, AdmittedWorkloads] | None = None,
     ) -> None:
         self._state = state
         self._kept_lines = lines
         self._settings = settings
         self._now_ms = now_ms
-        self._door = Door(state, now_ms)
-        self._uses = admission_uses(state, settings, now_ms)
+        self._door = Admissibility(state, now_ms)
+        self._local_usage = local_queue_usage(state, settings, now_ms)
         self._demands = DemandReader(state, settings)
-        self._restraints = ClaimRestraints(state, settings, now_ms)
-        self._over: list[tuple[list[Wait], PlainRounds, dict[QueueName, PendingLine]]] = []
+        self._restraints = PreemptionRestraints(state, settings, now_ms)
+        self._over: list[tuple[list[Wait], PlainRounds, dict[QueueName, PendingQueue]]] = []
 
-    def looked_at_the_clock(self) -> bool:
+    def time_dependent(self) -> bool:
         """Return whether at another time something else might have been decided."""
         return (
             self._settings.options.min_run_time_ms > 0
-            or self._uses is not None
-            or self._door.looked_at_the_clock
-            or self._restraints.looked_at_the_clock
+            or self._local_usage is not None
+            or self._door.time_dependent
+            or self._restraints.time_dependent
         )
 
     def changes(self, at_most_starts: int | None = None) -> list[Decision]:
@@ -209,9 +211,9 @@ class _Planning:
         kept = self._kept_lines  # in which no workload is drained
         evictions = drained(self._state, self._door) if kept is None else []
         decisions: list[Decision] = [*evictions]
-        starts_left = None if evictions else at_most_starts
+        pods_left_to_start = None if evictions else at_most_starts
         gone = {each.workload for each in evictions}
-        seen = snapshots(self._state, self._settings, self._now_ms, gone, self._uses, kept)
+        seen = snapshots(self._state, self._settings, self._now_ms, gone, self._local_usage, kept)
         for snapshot in seen:
             refused: list[Wait] = []
             lines = self._lines(snapshot, refused)
@@ -219,10 +221,10 @@ class _Planning:
             rounds = (TreeTurns if self._settings.keeps_promises else TreeRounds)(
                 snapshot, self._state.axes, self._settings, lines, self._restraints, promises
             )
-            rounds.starts_left = starts_left
+            rounds.pods_left_to_start = pods_left_to_start
             decisions += TreeDecisions(self._state, rounds).decisions()
             self._over.append((refused, rounds, lines))
-            starts_left = rounds.starts_left
+            pods_left_to_start = rounds.pods_left_to_start
             if rounds.has_started_enough():
                 break
         return decisions
@@ -236,18 +238,20 @@ class _Planning:
         """Yield who waits, and why, once the changes are known."""
         for refused, rounds, lines in self._over:
             yield from refused
-            explained = Waits(self._state, rounds, self._settings, self._demands, self._now_ms)
+            explained = WaitExplainer(
+                self._state, rounds, self._settings, self._demands, self._now_ms
+            )
             yield from explained.of(lines.values())
         yield from self._nowhere()
 
-    def _lines(self, snapshot: Snapshot, refused: list[Wait]) -> dict[QueueName, PendingLine]:
+    def _lines(self, snapshot: Snapshot, refused: list[Wait]) -> dict[QueueName, PendingQueue]:
         """Return who waits in each ClusterQueue; who may not queue up goes to *refused*."""
-        lines: dict[QueueName, PendingLine] = {}
+        lines: dict[QueueName, PendingQueue] = {}
         for queue, rules in snapshot.rules.items():
             admissible = []
             for name in self._pending(queue):
                 workload = self._state.workloads[name]
-                reason = self._door.refusal(workload)
+                reason = self._door.inadmissible_reason(workload)
                 if reason is None:
                     admissible.append(workload)
                 else:
@@ -255,13 +259,13 @@ class _Planning:
             line = [self._waiting(each, rules) for each in admissible]
             names = (each.name for each in admissible)
             preempting = next((name for name in names if is_preempting(self._state, name)), None)
-            if self._uses is not None and self._uses.order(queue):
-                lines[queue] = UseOrderedLine(line, rules, preempting, self._uses)
+            if self._local_usage is not None and self._local_usage.order(queue):
+                lines[queue] = UsageOrderedQueue(line, rules, preempting, self._local_usage)
             else:
-                lines[queue] = PendingLine(line, rules, preempting)
+                lines[queue] = PendingQueue(line, rules, preempting)
         return lines
 
-    def _promises(self, lines: Iterable[PendingLine]) -> dict[WorkloadName, Promise]:
+    def _promises(self, lines: Iterable[PendingQueue]) -> dict[WorkloadName, Promise]:
         """Return what earlier plans promised to those who preempt, as far as it is known."""
         promises = {}
         for line in lines:
@@ -271,12 +275,12 @@ class _Planning:
                     promises[line.preempting] = promise
         return promises
 
-    def _waiting(self, workload: Workload, rules: ClusterQueue) -> Waiting:
-        waiting = self._demands.waiting(workload, rules)
-        return replace(waiting, restraint=self._restraints.of(waiting))
+    def _waiting(self, workload: Workload, rules: ClusterQueue) -> PendingWorkload:
+        pending = self._demands.pending(workload, rules)
+        return replace(pending, restraint=self._restraints.of(pending))
 
     def _pending(self, queue: QueueName) -> list[WorkloadName]:
-        return pending_order(self._state, queue, self._settings, self._uses)
+        return pending_order(self._state, queue, self._settings, self._local_usage)
 
     def _nowhere(self) -> Iterator[Wait]:
         """Yield those that wait in queues that are not there, or hang on a cohort that is not."""
@@ -285,7 +289,7 @@ class _Planning:
             if queue in known:
                 continue
             for name in self._pending(queue):
-                reason = self._door.refusal(self._state.workloads[name])
+                reason = self._door.inadmissible_reason(self._state.workloads[name])
                 missing = misconfigured(f"the cohort of ClusterQueue {queue} does not exist")
                 yield Wait(workload=name, reason=reason or missing)
 

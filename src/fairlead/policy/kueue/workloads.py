@@ -15,10 +15,10 @@ from fairlead.model.workload import KueueWorkload, Workload
 Usage: TypeAlias = tuple[tuple[int, int], ...]
 """Amounts above 0 by the number of their axis, in the order of the axes."""
 
-HolderKey: TypeAlias = tuple[bool, int, int, WorkloadName]
+EvictionKey: TypeAlias = tuple[bool, int, int, WorkloadName]
 
 
-class Holder(msgspec.Struct, frozen=True, gc=False):
+class AdmittedWorkload(msgspec.Struct, frozen=True, gc=False):
     """An admitted workload and what it uses."""
 
     name: WorkloadName
@@ -30,14 +30,14 @@ class Holder(msgspec.Struct, frozen=True, gc=False):
     is_evicted: bool = False  # told to leave already
     is_protected: bool = False  # has quota for less than the minimum run time
 
-    def key(self) -> HolderKey:
+    def key(self) -> EvictionKey:
         """Return what orders those who could give way, the first one first.
 
         Who is leaving already, then less important, then with quota for a shorter time, then name.
         """
         return not self.is_evicted, self.priority, -self.reserved_ms, self.name
 
-    def uses_the_same(self, other: "Holder") -> bool:
+    def uses_the_same(self, other: "AdmittedWorkload") -> bool:
         """Return whether *other* counts in the same place and for as much."""
         return (self.queue, self.usage) == (other.queue, other.usage)
 
@@ -46,15 +46,15 @@ class Restraint(NamedTuple):
     """Whom options of ours forbid a workload to ask, in other queues than its own."""
 
     spared: frozenset[WorkloadName] = frozenset()
-    spared_if_owed: frozenset[WorkloadName] = frozenset()  # instead, within its own quota
-    may_share: bool = True  # False: beyond its own quota it asks nobody yet
+    spared_within_nominal: frozenset[WorkloadName] = frozenset()  # instead, within its own quota
+    may_use_fair_sharing: bool = True  # False: beyond its own quota it asks nobody yet
 
 
 UNRESTRAINED = Restraint()
-NOT_YET_SHARING = Restraint(may_share=False)
+NOT_YET_SHARING = Restraint(may_use_fair_sharing=False)
 
 
-class Claimant(msgspec.Struct, frozen=True, gc=False):
+class Preemptor(msgspec.Struct, frozen=True, gc=False):
     """A workload with flavors assigned that does not fit, and on which axes it does not."""
 
     name: WorkloadName
@@ -64,8 +64,8 @@ class Claimant(msgspec.Struct, frozen=True, gc=False):
     queued_ms: int
     need: frozenset[int]
     spared: frozenset[WorkloadName] = frozenset()  # of other queues, not to be taken
-    spared_if_owed: frozenset[WorkloadName] = frozenset()  # instead, within its own quota
-    may_share: bool = True  # False: beyond its own quota it asks no other queue yet
+    spared_within_nominal: frozenset[WorkloadName] = frozenset()  # instead, within its own quota
+    may_use_fair_sharing: bool = True  # False: beyond its own quota it asks no other queue yet
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class Demand(msgspec.Struct, frozen=True):
     min_count: int | None = None  # the fewest pods that are of use; None: all of them
     flavors: Sequence[Collection[str]] | None = None  # by resource group; None: any
 
-    def fewest(self) -> int:
+    def with_fewest_pods(self) -> int:
         """Return how many pods there must be at least."""
         return self.count if self.min_count is None else self.min_count
 
@@ -85,7 +85,7 @@ class Demand(msgspec.Struct, frozen=True):
         return {name: amount * self.count for name, amount in self.requests.items()}
 
 
-class Waiting(msgspec.Struct, frozen=True, gc=False):
+class PendingWorkload(msgspec.Struct, frozen=True, gc=False):
     """A workload at the head of its ClusterQueue."""
 
     name: WorkloadName
@@ -95,9 +95,9 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
     demands: tuple[Demand, ...]
     restraint: Restraint = UNRESTRAINED
 
-    def claimant(self, usage: Usage, need: frozenset[int]) -> Claimant:
+    def preemptor(self, usage: Usage, need: frozenset[int]) -> Preemptor:
         """Return it as one who asks others to give way, for *usage* that lacks on *need*."""
-        return Claimant(
+        return Preemptor(
             self.name, self.queue, self.priority, usage, self.queued_ms, need, *self.restraint
         )
 
@@ -107,9 +107,9 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
 
     def may_shrink(self) -> bool:
         """Return whether it is of use with fewer pods than it asks for."""
-        return any(demand.fewest() < demand.count for demand in self.demands)
+        return any(demand.with_fewest_pods() < demand.count for demand in self.demands)
 
-    def with_counts(self, counts: Sequence[int]) -> "Waiting":
+    def with_counts(self, counts: Sequence[int]) -> "PendingWorkload":
         """Return the same workload with so many pods of each set."""
         pairs = zip(self.demands, counts, strict=True)
         return replace(self, demands=tuple(replace(each, count=count) for each, count in pairs))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses, admission_uses
+from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, local_queue_usage
 from fairlead.policy.kueue.pending.order import pending_order
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 from tests.policy.kueue.plan_world import NAMESPACE, plan, with_catalogue
@@ -162,20 +162,20 @@ def test_the_worked_example_of_ten_cores() -> None:
     rules = AdmissionFairSharing(half_life_ms=600_000, sampling_interval_ms=300_000)
     settings = KueueSettings(admission_fair_sharing=rules)
     doors = "name used at weight\na 0 0 1"
-    waiting = "name queue asks priority created door running\nw q 10000 0 0 a {}"
-    uses = admission_uses(world(doors, waiting.format("-")), settings, 0)
-    assert uses is not None
-    assert uses.rank(WorkloadName("w")) == (False, Fraction(0))
-    uses.admit(WorkloadName("w"), ((0, 10_000),))
-    at_once = uses.rank(WorkloadName("w"))
+    pending = "name queue asks priority created door running\nw q 10000 0 0 a {}"
+    local_usage = local_queue_usage(world(doors, pending.format("-")), settings, 0)
+    assert local_usage is not None
+    assert local_usage.rank(WorkloadName("w")) == (False, Fraction(0))
+    local_usage.admit(WorkloadName("w"), ((0, 10_000),))
+    at_once = local_usage.rank(WorkloadName("w"))
     assert at_once == (False, Fraction(2_928_932_188, BILLION))
-    state = world(doors, waiting.format("0"))
+    state = world(doors, pending.format("0"))
     name = f"{NAMESPACE}/a"
     written = replace(
         state.catalogue.local_queues[name], consumed_billionths=(("gpu", 2_928_932_188),)
     )
     with_catalogue(state, local_queues={name: written})
-    later = admission_uses(state, settings, 600_000)
+    later = local_queue_usage(state, settings, 600_000)
     assert later is not None
     assert later.rank(WorkloadName("w")) == (False, Fraction(6_464_466_094, BILLION))
 
@@ -194,15 +194,15 @@ def drawn_world(
 ) -> ClusterState:
     """Return a world whose workloads are taken in beginning with that of number *turn*."""
     lines = [f"d{at} {used} {since} {weight}" for at, (used, since, weight) in enumerate(doors)]
-    waiting = [
+    pending = [
         f"w{at} q {asks} {priority} {created} d{door} {'1' if runs else '-'}"
         for at, (door, asks, priority, created, runs) in enumerate(workloads)
     ]
-    turn %= len(waiting)
+    turn %= len(pending)
     head = "name queue asks priority created door running"
     return world(
         "\n".join(["name used at weight", *lines]),
-        "\n".join([head, *waiting[turn:], *waiting[:turn]]),
+        "\n".join([head, *pending[turn:], *pending[:turn]]),
         quota,
         "LowerPriority",
     )
@@ -227,18 +227,18 @@ def test_each_head_is_who_a_plain_look_at_all_finds(
     state = drawn_world(doors, workloads, quota, turn)
     planned = plan(state, BY_USE)
     assert planned == plan(drawn_world(doors, workloads, quota, 0), BY_USE)
-    uses = uses_of(state)
+    local_usage = uses_of(state)
     left = order(state)
     for before, behind in pairwise(left):
-        assert _stands_before(state, uses, before, behind)
+        assert _stands_before(state, local_usage, before, behind)
     beneficiaries = {each.workload for each in planned.decisions if not isinstance(each, Start)}
     for name in [str(each.workload) for each in planned.decisions if isinstance(each, Start)]:
         for ahead in left[: left.index(name)]:
             assert ahead in beneficiaries, (name, ahead)
         left.remove(name)
         asks = state.workloads[WorkloadName(name)].pod_sets[0].requests[0]
-        uses.admit(WorkloadName(name), ((0, asks),))
-        left = list(pending_order(state, QUEUE, BY_USE, uses))
+        local_usage.admit(WorkloadName(name), ((0, asks),))
+        left = list(pending_order(state, QUEUE, BY_USE, local_usage))
         left = [each for each in left if _not_started(planned.decisions, each, name)]
 
 
@@ -248,10 +248,10 @@ def _not_started(decisions: tuple[object, ...], name: str, last: str) -> bool:
     return name not in starts[: starts.index(last) + 1]
 
 
-def _stands_before(state: ClusterState, uses: AdmissionUses, one: str, other: str) -> bool:
+def _stands_before(state: ClusterState, local_usage: LocalQueueUsage, one: str, other: str) -> bool:
     """The rule once more, question by question."""
     first, second = state.workloads[WorkloadName(one)], state.workloads[WorkloadName(other)]
-    used, other_used = uses.rank(first.name), uses.rank(second.name)
+    used, other_used = local_usage.rank(first.name), local_usage.rank(second.name)
     if used != other_used:
         return used < other_used
     if first.priority != second.priority:

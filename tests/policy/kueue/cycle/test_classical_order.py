@@ -42,12 +42,12 @@ def heads() -> list[Head]:
 def test_heads_stand_in_one_line(column: str) -> None:
     lines = sorted(rows(LINE.replace("|", " ")), key=lambda line: int(line[column]))
     for listed in (heads(), heads()[::-1]):
-        line_up = ClassicalOrder(listed, GATES[column])
-        assert list(iter(line_up.pop, None)) == [line["head"] for line in lines]
+        sort_admitted = ClassicalOrder(listed, GATES[column])
+        assert list(iter(sort_admitted.pop, None)) == [line["head"] for line in lines]
 
 
 def test_what_is_used_meanwhile_changes_nothing() -> None:
-    line_up = ClassicalOrder(heads(), OrderGates())
-    assert line_up.pop() == "e"
-    line_up.changed(QueueName("queue-of-d"))
-    assert line_up.pop() == "d"
+    sort_admitted = ClassicalOrder(heads(), OrderGates())
+    assert sort_admitted.pop() == "e"
+    sort_admitted.changed(QueueName("queue-of-d"))
+    assert sort_admitted.pop() == "d"

@@ -326,8 +326,8 @@ class Ledger:
     def __init__(self, world: CycleWorld) -> None:
         self.world = world
         self.rows = {name: [0] * len(world.axes()) for name in world.rules}
-        for holder in world.holders:
-            self.add(holder.queue, holder.usage)
+        for admitted in world.admitted:
+            self.add(admitted.queue, admitted.usage)
 
     def add(self, queue: QueueName, usage: Usage, sign: int = 1) -> None:
         for axis, amount in usage:
@@ -341,7 +341,7 @@ class Ledger:
     def take(self, turn: Turn) -> None:
         """Let the victims of a turn leave."""
         for target in turn.targets:
-            self.add(target.holder.queue, target.holder.usage, -1)
+            self.add(target.workload.queue, target.workload.usage, -1)
 
 
 def may_start(turn: Turn) -> bool:
@@ -379,7 +379,7 @@ def test_nobody_breaks_a_borrowing_or_a_lending_limit(world: CycleWorld) -> None
         if may_start(turn):
             assert turn.nomination.assignment is not None
             before = ledger.tree()
-            queue = turn.nomination.waiting.queue
+            queue = turn.nomination.pending.queue
             ledger.add(queue, turn.nomination.assignment.usage)
             assert_within_limits(queue, before, ledger.tree())
 
@@ -388,8 +388,8 @@ def test_nobody_breaks_a_borrowing_or_a_lending_limit(world: CycleWorld) -> None
 @given(cycle_worlds())
 def test_every_head_has_one_turn_and_every_victim_one_claimant(world: CycleWorld) -> None:
     turns = world.turns()
-    assert sorted(t.nomination.waiting.name for t in turns) == sorted(h.name for h in world.heads)
-    victims = [target.holder.name for turn in turns for target in turn.targets]
+    assert sorted(t.nomination.pending.name for t in turns) == sorted(h.name for h in world.heads)
+    victims = [target.workload.name for turn in turns for target in turn.targets]
     assert len(victims) == len(set(victims))
     for turn in turns:
         assert (turn.outcome == "preempting") == bool(turn.targets)
@@ -411,7 +411,7 @@ def test_listing_things_in_another_order_changes_nothing(
         world,
         nodes=tuple(data.draw(st.permutations(world.nodes))),
         rules=dict(data.draw(st.permutations(list(world.rules.items())))),
-        holders=tuple(data.draw(st.permutations(world.holders))),
+        admitted=tuple(data.draw(st.permutations(world.admitted))),
         heads=tuple(data.draw(st.permutations(world.heads))),
     )
     assert other.turns() == world.turns()

@@ -18,7 +18,7 @@ from fairlead.policy.kueue.preemption.fair import fair_targets
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant, Demand, Holder, Waiting
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Demand, PendingWorkload, Preemptor
 from tests.conformance.kueue_need import lacking_axes
 from tests.policy.kueue.cycle_world import FUNGIBILITIES, GATES, CycleWorld
 from tests.policy.kueue.preemption.plain_fair import plain_fair_targets
@@ -39,7 +39,7 @@ def crowded_worlds(draw: st.DrawFn) -> tuple[TargetWorld, CycleWorld]:
     full = draw(target_worlds())
     group = GROUPS[full.axis_resources]
     heads = [
-        Waiting(
+        PendingWorkload(
             name=WorkloadName(f"head-of-{queue}"),
             queue=queue,
             priority=draw(st.integers(0, 3)),
@@ -52,7 +52,7 @@ def crowded_worlds(draw: st.DrawFn) -> tuple[TargetWorld, CycleWorld]:
         groups=(group,),
         nodes=full.nodes,
         rules={queue: draw(RULES) for queue in full.rules},
-        holders=full.holders,
+        admitted=full.admitted,
         heads=tuple(heads),
         fungibility=draw(FUNGIBILITIES),
         settings=msgspec.structs.replace(
@@ -68,8 +68,8 @@ def anew(snapshot: Snapshot, world: TargetWorld) -> Snapshot:
     """The same quota, use and holders, with nothing known about them."""
     used: dict[str, Amounts] = {name: snapshot.tree.charged(name) for name in snapshot.rules}
     tree = QuotaTree(world.axis_resources, world.nodes, used)
-    holders = [each for name in snapshot.rules for each in snapshot.line(name).holders]
-    return Snapshot(tree, snapshot.parents, snapshot.rules, holders)
+    admitted = [each for name in snapshot.rules for each in snapshot.admitted(name).workloads]
+    return Snapshot(tree, snapshot.parents, snapshot.rules, admitted)
 
 
 @pytest.mark.exhaustive
@@ -80,11 +80,11 @@ def test_a_cycle_comes_to_the_same_if_every_search_starts_from_nothing(
 ) -> None:
     full, world = worlds
 
-    def fair(snapshot: Snapshot, claimant: Claimant, rules: KueueSettings) -> list[Target]:
-        return fair_targets(anew(snapshot, full), claimant, rules)
+    def fair(snapshot: Snapshot, preemptor: Preemptor, rules: KueueSettings) -> list[Target]:
+        return fair_targets(anew(snapshot, full), preemptor, rules)
 
-    def classical(snapshot: Snapshot, claimant: Claimant) -> list[Target]:
-        return classical_targets(anew(snapshot, full), claimant)
+    def classical(snapshot: Snapshot, preemptor: Preemptor) -> list[Target]:
+        return classical_targets(anew(snapshot, full), preemptor)
 
     turns = world.turns()
     with mock.patch.multiple(nomination, fair_targets=fair, classical_targets=classical):
@@ -95,8 +95,8 @@ def crowd(chance: Random) -> TargetWorld:
     """Many queues in few cohorts, most of which ask in the same way, and little to lend."""
     cohorts = ["root", "left", "right"][: chance.choice([1, 3])]
     queues = [QueueName(f"q{at}") for at in range(chance.randint(4, 8))]
-    holders = [
-        Holder(
+    admitted = [
+        AdmittedWorkload(
             name=WorkloadName(f"w{at}"),
             queue=chance.choice(queues),
             priority=chance.randint(0, 2),
@@ -108,7 +108,7 @@ def crowd(chance: Random) -> TargetWorld:
     ]
     nodes = [_quota_node(name, "root", chance, (0, 0, 1, 6)) for name in cohorts[1:]]
     nodes += [_quota_node(name, chance.choice(cohorts), chance, (0, 0, 1)) for name in queues]
-    held = sum(amount for holder in holders for _, amount in holder.usage)
+    held = sum(amount for admitted in admitted for _, amount in admitted.usage)
     spare = held - sum(node.guaranteed[0] for node in nodes)
     nodes.append(_quota_node("root", None, chance, (spare, spare + 1)))
     rules = QueuePreemption(reclaim_within_cohort=chance.choice(["Any", "LowerPriority"]))
@@ -116,7 +116,7 @@ def crowd(chance: Random) -> TargetWorld:
         axis_resources=("cpu",),
         nodes=tuple(nodes),
         rules=dict.fromkeys(queues, rules),
-        holders=tuple(holders),
+        admitted=tuple(admitted),
         queue=queues[0],
         usage=((0, chance.randint(1, 9)),),
         priority=2,
@@ -148,22 +148,22 @@ def test_a_search_finds_what_it_would_have_found_had_there_been_none_before(seed
     """Between the searches workloads leave for good, others come, and some come only on trial."""
     chance = Random(seed)
     world = crowd(chance)
-    snapshot, there = world.snapshot(), list(world.holders)
+    snapshot, there = world.snapshot(), list(world.admitted)
     for _ in range(12):
         queue, usage = chance.choice(list(world.rules)), ((0, chance.randint(1, 4)),)
         match chance.choice(["leave", "come", "try"]):
             case "leave":
-                snapshot.let_leave(there.pop(chance.randrange(len(there))))
+                snapshot.remove(there.pop(chance.randrange(len(there))))
             case "come":
                 snapshot.charge(queue, usage)
             case "try":
                 snapshot.charge(queue, usage)
                 snapshot.discharge(queue, usage)
-        asking = chance.choice(list(world.rules))
-        need = lacking_axes(snapshot.tree, asking, usage)
-        claimant = Claimant(WorkloadName("claimant"), asking, 2, usage, 1, need)
-        found = fair_targets(snapshot, claimant, world.settings)
-        assert found == fair_targets(anew(snapshot, world), claimant, world.settings)
+        candidate_filter = chance.choice(list(world.rules))
+        need = lacking_axes(snapshot.tree, candidate_filter, usage)
+        preemptor = Preemptor(WorkloadName("claimant"), candidate_filter, 2, usage, 1, need)
+        found = fair_targets(snapshot, preemptor, world.settings)
+        assert found == fair_targets(anew(snapshot, world), preemptor, world.settings)
 
 
 @settings(max_examples=scale_examples(60))
@@ -171,8 +171,8 @@ def test_a_search_finds_what_it_would_have_found_had_there_been_none_before(seed
 def test_in_a_crowd_too_a_search_equals_the_plain_one(seed: int) -> None:
     """Several victims are taken from several cohorts, which changes the way to the next queue."""
     world = crowd(Random(seed))
-    found = fair_targets(world.snapshot(), world.claimant(), world.settings)
-    assert [(each.holder.name, each.reason) for each in found] == plain_fair_targets(world)
+    found = fair_targets(world.snapshot(), world.preemptor(), world.settings)
+    assert [(each.workload.name, each.reason) for each in found] == plain_fair_targets(world)
 
 
 @pytest.mark.exhaustive
@@ -182,16 +182,16 @@ def test_what_one_snapshot_learns_does_not_reach_its_copy(
 ) -> None:
     """A copy is made as for the victims of a cycle; everybody leaves one of the two."""
     full, world = worlds
-    claimant = full.claimant()
+    preemptor = full.preemptor()
     snapshot = world.snapshot()
-    before = fair_targets(snapshot, claimant, full.settings)
+    before = fair_targets(snapshot, preemptor, full.settings)
     twin = snapshot.copy()
-    assert fair_targets(twin, claimant, full.settings) == before
-    for holder in world.holders:
-        twin.let_leave(holder)
-    assert fair_targets(snapshot, claimant, full.settings) == before
-    assert fair_targets(twin, claimant, full.settings) == []
-    assert all(not twin.line(QueueName(name)).holders for name in world.rules)
+    assert fair_targets(twin, preemptor, full.settings) == before
+    for admitted in world.admitted:
+        twin.remove(admitted)
+    assert fair_targets(snapshot, preemptor, full.settings) == before
+    assert fair_targets(twin, preemptor, full.settings) == []
+    assert all(not twin.admitted(QueueName(name)).workloads for name in world.rules)
 
 
 def test_what_is_known_of_a_side_is_what_it_was_before_a_search_took_from_it() -> None:
@@ -222,9 +222,9 @@ def test_what_is_known_of_a_side_is_what_it_was_before_a_search_took_from_it() -
         "a 4 0",
         KueueSettings(fair_sharing=True, strategies=BOTH_STRATEGIES[:1]),
     )
-    snapshot, claimant = world.snapshot(), world.claimant()
-    assert fair_targets(snapshot, claimant, world.settings) == []
-    snapshot.let_leave(world.holders[1])
-    larger = msgspec.structs.replace(claimant, usage=((0, 5),))
+    snapshot, preemptor = world.snapshot(), world.preemptor()
+    assert fair_targets(snapshot, preemptor, world.settings) == []
+    snapshot.remove(world.admitted[1])
+    larger = msgspec.structs.replace(preemptor, usage=((0, 5),))
     found = fair_targets(snapshot, larger, world.settings)
-    assert [target.holder.name for target in found] == ["d4", "d3", "d2", "d1"]
+    assert [target.workload.name for target in found] == ["d4", "d3", "d2", "d1"]

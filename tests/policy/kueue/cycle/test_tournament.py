@@ -176,9 +176,9 @@ def test_without_its_gate_priority_does_not_count() -> None:
 def test_who_waits_for_its_own_preemptions_goes_first_only_with_the_gate() -> None:
     snapshot, heads, expected = story(STORIES["the lower share by weight goes first"])
     assert expected == ["w", "v"]
-    waiting = [replace(head, is_preempting=head.name == "v") for head in heads]
-    assert order(snapshot, waiting) == ["w", "v"]
-    assert order(snapshot, waiting, OrderGates(preemptors_first=True)) == ["v", "w"]
+    pending = [replace(head, is_preempting=head.name == "v") for head in heads]
+    assert order(snapshot, pending) == ["w", "v"]
+    assert order(snapshot, pending, OrderGates(preemptors_first=True)) == ["v", "w"]
 
 
 def test_the_next_turn_sees_what_the_last_one_was_given() -> None:

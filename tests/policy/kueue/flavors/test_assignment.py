@@ -328,7 +328,7 @@ def world_of(story: Story) -> CycleWorld:
 def shown(found: Nomination) -> str:
     if found.assignment is None:
         return NO_FIT
-    targets = sorted(target.holder.name for target in found.targets)
+    targets = sorted(target.workload.name for target in found.targets)
     mode, borrow = found.assignment.mode.name, str(found.assignment.borrow)
     return " ".join([flavors_of(found), mode, borrow, *targets])
 

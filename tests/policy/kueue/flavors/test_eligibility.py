@@ -21,7 +21,7 @@ from fairlead.policy.kueue.flavors.eligibility import (
     UntoleratedTaint,
     eligible_flavors,
 )
-from fairlead.policy.kueue.workloads import Demand, Waiting
+from fairlead.policy.kueue.workloads import Demand, PendingWorkload
 from tests.policy.kueue.cycle_world import demand, flavors_of, read_world
 from tests.scale_examples import scale_examples
 
@@ -236,8 +236,8 @@ def test_each_resource_group_has_keys_of_its_own() -> None:
     assert found.assignment is None
 
 
-def _head(*demands: Demand) -> Waiting:
-    return Waiting(WorkloadName("w"), QueueName("q"), 0, 0, demands)
+def _head(*demands: Demand) -> PendingWorkload:
+    return PendingWorkload(WorkloadName("w"), QueueName("q"), 0, 0, demands)
 
 
 def test_an_open_flavor_is_taken_only_if_the_pods_could_run_there() -> None:

@@ -115,7 +115,7 @@ def test_with_how_many_pods(story: Story) -> None:
     )
     (found,) = world.nominations()
     counts = " ".join(map(str, found.counts))
-    targets = " ".join(sorted(target.holder.name for target in found.targets))
+    targets = " ".join(sorted(target.workload.name for target in found.targets))
     words = [counts, found.mode().name, flavors_of(found), targets]
     assert " ".join(word for word in words if word) == story.expected
 
@@ -178,7 +178,7 @@ def test_whoever_looks_again_does_so_in_full_first() -> None:
         w    b     1      1-2xcpu=3
         """,
     )
-    assert [found.targets[0].holder.name for found in world.nominations()] == ["x", "x"]
+    assert [found.targets[0].workload.name for found in world.nominations()] == ["x", "x"]
     turns = world.turns()
     assert [told(turn) for turn in turns] == lines("""
         v preempting cpu=red x
@@ -234,7 +234,7 @@ SETS = st.lists(
 
 @given(SETS, st.integers(-1, 36))
 def test_the_search_equals_trying_one_cut_after_the_other(demands: list[Demand], room: int) -> None:
-    spare = [demand.count - demand.fewest() for demand in demands]
+    spare = [demand.count - demand.with_fewest_pods() for demand in demands]
     cuts = [
         tuple(d.count - s * cut // sum(spare) for d, s in zip(demands, spare, strict=True))
         for cut in range(sum(spare) + 1)
@@ -250,8 +250,8 @@ def test_only_who_could_not_proceed_in_full_proceeds_in_part(world: CycleWorld) 
     with_gate = replace(world, settings=replace(world.settings, feature_gates=()))
     without = replace(world, settings=replace(NO_GATE, fair_sharing=world.settings.fair_sharing))
     for found, whole in zip(with_gate.nominations(), without.nominations(), strict=True):
-        (count,), (demand,) = found.counts, found.waiting.demands
-        assert demand.fewest() <= count <= demand.count
+        (count,), (demand,) = found.counts, found.pending.demands
+        assert demand.with_fewest_pods() <= count <= demand.count
         assert whole.counts == (demand.count,)
         if count == demand.count:
             assert found == whole

@@ -21,11 +21,14 @@ from fairlead.model.plan import Evict, Plan, Wait
 from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.incremental.followed_state import may_be_followed
-from fairlead.policy.kueue.incremental.quick_nomination import QuickNomination, QuickNominator
+from fairlead.policy.kueue.incremental.followed_state import is_supported
+from fairlead.policy.kueue.incremental.quick_nomination import (
+    IncrementalNomination,
+    IncrementalNominator,
+)
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
-from fairlead.policy.kueue.workloads import Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload
 from tests.policy.changes import changes_of
 from tests.policy.kueue.plan_world import FAIR, FAITHFUL, NOW_MS, add, build, cluster, with_memory
 from tests.policy.kueue.random_plan_world import Row
@@ -161,9 +164,9 @@ class SlowHistory(LargerHistory):
 
     def step(self) -> None:
         """Let something happen, or let a workload say that others leave for it."""
-        waiting = sorted(self.state.workloads.keys() - self.state.runs.keys())
-        if waiting and self.chance.random() < 0.1:
-            with_memory(self.state, self.chance.choice(waiting), preempting=True, promise=None)
+        pending = sorted(self.state.workloads.keys() - self.state.runs.keys())
+        if pending and self.chance.random() < 0.1:
+            with_memory(self.state, self.chance.choice(pending), preempting=True, promise=None)
         super().step()
 
     def _let_leave(self, name: WorkloadName) -> None:
@@ -183,9 +186,9 @@ class PatientHistory(LargerHistory):
 
     def step(self) -> None:
         """Let something happen, or let a workload be kept out of its queue for a while."""
-        waiting = sorted(self.state.workloads.keys() - self.state.runs.keys())
-        if waiting and self.chance.random() < 0.1:
-            workload = self.state.workloads[self.chance.choice(waiting)]
+        pending = sorted(self.state.workloads.keys() - self.state.runs.keys())
+        if pending and self.chance.random() < 0.1:
+            workload = self.state.workloads[self.chance.choice(pending)]
             assert isinstance(workload.extension, KueueWorkload)
             until_ms = self.now_ms + self.chance.choice((1, 1500))
             extension = replace(workload.extension, back_off_until_ms=until_ms)
@@ -227,10 +230,10 @@ class OverusedHistory(History):
 
 
 def live(
-    seed: int, kind: type[History] = History, *, faithful: bool = False
+    seed: int, eq_class: type[History] = History, *, faithful: bool = False
 ) -> tuple[int, ClusterState]:
-    history = kind(seed, faithful=faithful)
-    assert may_be_followed(history.state, history.settings)
+    history = eq_class(seed, faithful=faithful)
+    assert is_supported(history.state, history.settings)
     changes = 0
     for _ in range(STEPS):
         history.step()
@@ -292,8 +295,8 @@ def test_the_histories_are_full_of_changes_and_of_workloads_that_wait(faithful: 
 
 @pytest.mark.exhaustive
 def test_many_of_those_who_may_not_ask_yet_would_have_asked() -> None:
-    def evictions(kind: type[History]) -> int:
-        return sum(live(seed, kind)[0] for seed in range(20))
+    def evictions(eq_class: type[History]) -> int:
+        return sum(live(seed, eq_class)[0] for seed in range(20))
 
     assert 0 < evictions(PatientHistory) < evictions(LargerHistory)
 
@@ -314,13 +317,15 @@ def test_who_waits_is_looked_at_again_only_if_it_is_concerned(
             add(state, {"name": f"{queue}-{at:02}", "queue": queue, "asks": asks, "created": "2"})
     assert changes_of(policy, state, now_ms) == []
     looked_at: list[str] = []
-    nominate = QuickNominator.nominate
+    nominate = IncrementalNominator.nominate
 
-    def listen(self: QuickNominator, waiting: Waiting, shape: Hashable) -> QuickNomination:
-        looked_at.append(waiting.name)
-        return nominate(self, waiting, shape)
+    def listen(
+        self: IncrementalNominator, pending: PendingWorkload, scheduling_hash: Hashable
+    ) -> IncrementalNomination:
+        looked_at.append(pending.name)
+        return nominate(self, pending, scheduling_hash)
 
-    monkeypatch.setattr(QuickNominator, "nominate", listen)
+    monkeypatch.setattr(IncrementalNominator, "nominate", listen)
     add(state, {"name": "late", "queue": "q0", "asks": "1", "created": "3"})
     assert changes_of(policy, state, now_ms) == []
     assert looked_at == []

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fairlead.model.events import WorkloadChanged
 from fairlead.model.holds import Holds
-from fairlead.policy.kueue.incremental.kept_lines import KeptLines
+from fairlead.policy.kueue.incremental.kept_lines import AdmittedCache
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.incremental.test_followed_state import STEPS, History, in_both_modes
@@ -67,6 +67,6 @@ def test_lines_are_kept_where_no_holder_is_protected(run_time_ms: int) -> None:
         history.step()
         history.plan()
     options = replace(history.settings.options, min_run_time_ms=run_time_ms)
-    kept = KeptLines(history.state, replace(history.settings, options=options))
+    kept = AdmittedCache(history.state, replace(history.settings, options=options))
     assert kept.serve(history.state)
     assert (kept.up_to_date() is not None) == (run_time_ms == 0)

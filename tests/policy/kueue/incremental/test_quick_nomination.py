@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
-from fairlead.policy.kueue.incremental.quick_nomination import QuickNominator
-from fairlead.policy.kueue.pending.queue import shape_of
+from fairlead.policy.kueue.incremental.quick_nomination import IncrementalNominator
+from fairlead.policy.kueue.pending.queue import scheduling_hash
 from fairlead.policy.kueue.snapshot.build import snapshots
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from tests.policy.kueue.incremental.test_followed_state import STEPS, History
@@ -18,7 +18,7 @@ def told(nomination: Nomination) -> tuple[object, ...]:
     """Return all but the height from which it borrows."""
     assignment = nomination.assignment
     needed = assignment and (assignment.flavors, assignment.usage, assignment.need)
-    return nomination.waiting, nomination.counts, nomination.mode(), needed, nomination.targets
+    return nomination.pending, nomination.counts, nomination.mode(), needed, nomination.targets
 
 
 def compare(history: History) -> list[Nomination]:
@@ -27,15 +27,15 @@ def compare(history: History) -> list[Nomination]:
     demands, found = DemandReader(state, chosen), []
     for snapshot in snapshots(state, chosen, history.now_ms, ()):
         plain = Nominator(snapshot, state.axes, chosen)
-        quick = QuickNominator(snapshot, state.axes, chosen)
+        quick = IncrementalNominator(snapshot, state.axes, chosen)
         for queue, rules in snapshot.rules.items():
             for name in state.waiting(queue):
-                waiting = demands.waiting(state.workloads[name], rules)
-                tried = quick.nominate(waiting, shape_of(waiting, rules.preemption))
-                expected = plain.nominate(waiting)
+                pending = demands.pending(state.workloads[name], rules)
+                tried = quick.nominate(pending, scheduling_hash(pending, rules.preemption))
+                expected = plain.nominate(pending)
                 assert told(tried.nomination) == told(expected)
                 is_in_vain = expected.assignment is not None and not expected.can_proceed()
-                assert (tried.failed is not None) == (is_in_vain and not waiting.may_shrink())
+                assert (tried.failed is not None) == (is_in_vain and not pending.may_shrink())
                 found.append(tried.nomination)
         compare_again(snapshot, history, found)
     return found
@@ -45,13 +45,13 @@ def compare_again(snapshot: Snapshot, history: History, found: list[Nomination])
     """Nominate those both ways who preempt, as if the first of their victims had left."""
     axes, chosen = history.state.axes, history.settings
     for nomination in found:
-        if nomination.targets and nomination.waiting.queue in snapshot.rules:
+        if nomination.targets and nomination.pending.queue in snapshot.rules:
             assert nomination.assignment is not None
             later = snapshot.copy()
-            later.let_leave(nomination.targets[0].holder)
-            again = QuickNominator(snapshot, axes, chosen).look_again(later, nomination)
+            later.remove(nomination.targets[0].workload)
+            again = IncrementalNominator(snapshot, axes, chosen).renominate(later, nomination)
             plain = Nominator(later, axes, chosen)
-            expected = plain.nominate(nomination.waiting, nomination.assignment.flavors)
+            expected = plain.nominate(nomination.pending, nomination.assignment.flavors)
             assert told(again) == told(expected)
 
 

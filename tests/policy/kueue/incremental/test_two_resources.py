@@ -9,7 +9,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import QueuePreemption
 from fairlead.policy.kueue.preemption.fair import fair_targets
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
-from fairlead.policy.kueue.workloads import Holder, Usage
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Usage
 from tests.policy.kueue.target_world import TargetWorld
 
 CPU, GPU = 0, 1
@@ -27,11 +27,11 @@ def node(name: str, parent: str | None, cpu: int, gpu: int) -> QuotaNode:
     )
 
 
-def holder(name: str, *usage: tuple[int, int], queue: str = "b") -> Holder:
-    return Holder(WorkloadName(name), QueueName(queue), 0, usage, 0, 0)
+def admitted(name: str, *usage: tuple[int, int], queue: str = "b") -> AdmittedWorkload:
+    return AdmittedWorkload(WorkloadName(name), QueueName(queue), 0, usage, 0, 0)
 
 
-def world(nodes: list[QuotaNode], holders: list[Holder], claim: Usage) -> TargetWorld:
+def world(nodes: list[QuotaNode], admitted: list[AdmittedWorkload], claim: Usage) -> TargetWorld:
     a, queues = QueueName("a"), [QueueName(each.name) for each in nodes if each.name.islower()]
     return TargetWorld(
         axis_resources=("cpu", "gpu"),
@@ -40,7 +40,7 @@ def world(nodes: list[QuotaNode], holders: list[Holder], claim: Usage) -> Target
             each: QueuePreemption(reclaim_within_cohort="Any" if each == a else "Never")
             for each in queues
         },
-        holders=tuple(holders),
+        admitted=tuple(admitted),
         queue=a,
         usage=claim,
         priority=0,
@@ -50,8 +50,8 @@ def world(nodes: list[QuotaNode], holders: list[Holder], claim: Usage) -> Target
 
 
 def told(asked: TargetWorld) -> list[tuple[str, str]]:
-    targets = fair_targets(asked.snapshot(), asked.claimant(), asked.settings)
-    return [(target.holder.name, target.reason) for target in targets]
+    targets = fair_targets(asked.snapshot(), asked.preemptor(), asked.settings)
+    return [(target.workload.name, target.reason) for target in targets]
 
 
 def test_equal_shares_stay_equal_when_the_dominant_resource_is_not_touched() -> None:
@@ -60,7 +60,7 @@ def test_equal_shares_stay_equal_when_the_dominant_resource_is_not_touched() -> 
     All cpu is in use: b has 10 of it within 6 + 4 of its own. Without u b still has 400.
     """
     nodes = [node("ROOT", None, 0, 4), node("a", "ROOT", 4, 6), node("b", "ROOT", 6, 0)]
-    held = [holder("u", (CPU, 8)), holder("v", (GPU, 4)), holder("w", (CPU, 2))]
+    held = [admitted("u", (CPU, 8)), admitted("v", (GPU, 4)), admitted("w", (CPU, 2))]
     asked = world(nodes, held, ((CPU, 8),))
     assert told(asked) == [("u", "InCohortFairSharing")]
 
@@ -72,8 +72,8 @@ def test_what_is_not_lacking_may_exceed_the_quota_when_lent_quota_is_claimed() -
     while b would fall to 0.
     """
     nodes = [node("ROOT", None, 0, 4), node("a", "ROOT", 4, 0), node("b", "ROOT", 0, 0)]
-    asked = world(nodes, [holder("u", (CPU, 4))], ((CPU, 4), (GPU, 3)))
-    assert asked.claimant().need == {CPU}
+    asked = world(nodes, [admitted("u", (CPU, 4))], ((CPU, 4), (GPU, 3)))
+    assert asked.preemptor().need == {CPU}
     assert told(asked) == [("u", "InCohortReclamation")]
     off = (("FairSharingPreemptWithinNominal", False),)
     settings = msgspec.structs.replace(asked.settings, feature_gates=off)
@@ -83,7 +83,7 @@ def test_what_is_not_lacking_may_exceed_the_quota_when_lent_quota_is_claimed() -
 def test_who_has_nothing_that_lacks_is_not_asked() -> None:
     """Both borrow; v, listed first, has only gpu."""
     nodes = [node("ROOT", None, 0, 2), node("a", "ROOT", 4, 0), node("b", "ROOT", 0, 0)]
-    held = [holder("aa", (GPU, 2)), holder("u", (CPU, 4))]
+    held = [admitted("aa", (GPU, 2)), admitted("u", (CPU, 4))]
     assert told(world(nodes, held, ((CPU, 4),))) == [("u", "InCohortReclamation")]
 
 
@@ -99,10 +99,10 @@ def test_who_has_nothing_of_one_that_lacks_may_let_others_give_it() -> None:
         *(node("Z", "ROOT", 0, 0), node("d", "Z", 0, 0)),
     ]
     held = [
-        *(holder("t", (CPU, 3)), holder("u", (CPU, 3))),
-        *(holder(f"v{number}", (GPU, 1), queue="c") for number in range(8)),
-        holder("w", (CPU, 4), (GPU, 2), queue="d"),
+        *(admitted("t", (CPU, 3)), admitted("u", (CPU, 3))),
+        *(admitted(f"v{number}", (GPU, 1), queue="c") for number in range(8)),
+        admitted("w", (CPU, 4), (GPU, 2), queue="d"),
     ]
     asked = world(nodes, held, ((CPU, 3), (GPU, 2)))
-    assert asked.claimant().need == {CPU, GPU}
+    assert asked.preemptor().need == {CPU, GPU}
     assert [name for name, _ in told(asked)] == ["t", "v0", "v1"]

@@ -17,7 +17,7 @@ from tests.policy.kueue.loops.follow import (
     FAITHFUL,
     MODES,
     OWN,
-    Mode,
+    AssignmentMode,
     follow,
     settings_in,
 )
@@ -29,7 +29,7 @@ SHORTEST = 9165  # of the complete worlds, the first that loops in the fewest pl
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_plans_without_waits_are_the_plans(mode: Mode) -> None:
+def test_plans_without_waits_are_the_plans(mode: AssignmentMode) -> None:
     for number in range(60):
         world = random_world(number)
         state = follow(world, mode).state
@@ -93,12 +93,12 @@ def test_some_loops_need_a_nudge_in_kueue() -> None:
         ),
         groups="gpu:red,blue",
     )
-    course = follow(fickle, FAITHFUL)
-    assert [told(Plan(taken_ms=0, decisions=tuple(plan))) for plan in course.loop()] == [
+    progress = follow(fickle, FAITHFUL)
+    assert [told(Plan(taken_ms=0, decisions=tuple(plan))) for plan in progress.loop()] == [
         ["evict r for w: InClusterQueue", "reserve w until r left"],
         ["start r"],
     ]
-    assert course.needs_a_nudge()
+    assert progress.needs_a_nudge()
     assert not follow(complete_world(SHORTEST), FAITHFUL).needs_a_nudge()
     assert not follow(fickle, OWN).needs_a_nudge()
 
@@ -110,8 +110,8 @@ def test_who_takes_its_time_to_leave_stays_for_as_many_plans() -> None:
     prompt = follow(world, OWN)
     late = follow(world._replace(workloads=slow), OWN)
     starts = [
-        [number for number, plan in enumerate(course.plans) if "w2" in _started(plan)]
-        for course in (prompt, late)
+        [number for number, plan in enumerate(progress.plans) if "w2" in _started(plan)]
+        for progress in (prompt, late)
     ]
     assert starts == [[2], [4]]
 

@@ -51,7 +51,7 @@ def half_full(stop: str = "None") -> ClusterState:
     )
 
 
-def refusal(state: ClusterState, name: str = "waiting") -> list[str]:
+def inadmissible_reason(state: ClusterState, name: str = "waiting") -> list[str]:
     """What a workload is told that waits; in words."""
     found = decided(plan(state), name)
     return told_reason(found.reason)
@@ -65,7 +65,7 @@ def test_nothing_speaks_against_it() -> None:
 def test_a_held_queue_admits_nobody_and_who_runs_stays() -> None:
     state = half_full("Hold")
     assert told(plan(state)) == ["wait waiting: Suspended"]
-    assert refusal(state) == ["Suspended q"]
+    assert inadmissible_reason(state) == ["Suspended q"]
 
 
 def test_a_drained_queue_lets_everybody_go() -> None:
@@ -128,7 +128,7 @@ def test_a_stopped_local_queue_lets_nobody_in_and_who_runs_stays() -> None:
     state = half_full()
     with_local_queue(state, "q", stopped=True)
     assert told(plan(state)) == ["wait waiting: Suspended"]
-    assert refusal(state) == [f"Suspended {NAMESPACE}/q"]
+    assert inadmissible_reason(state) == [f"Suspended {NAMESPACE}/q"]
 
 
 def test_a_drained_local_queue_lets_everybody_go() -> None:
@@ -189,7 +189,7 @@ def test_a_queue_takes_from_the_namespaces_that_it_selects(
 def test_a_queue_without_a_selector_takes_from_nowhere() -> None:
     state = half_full()
     with_rules(state, "q", namespace_selector=None)
-    assert refusal(state) == [
+    assert inadmissible_reason(state) == [
         "Misconfigured None",
         f"ClusterQueue q does not select namespace {NAMESPACE}",
     ]
@@ -198,26 +198,32 @@ def test_a_queue_without_a_selector_takes_from_nowhere() -> None:
 def test_a_local_queue_that_is_missing_is_named() -> None:
     state = half_full()
     with_catalogue(state, local_queues={})
-    assert refusal(state) == ["Misconfigured None", f"LocalQueue {NAMESPACE}/q does not exist"]
+    assert inadmissible_reason(state) == [
+        "Misconfigured None",
+        f"LocalQueue {NAMESPACE}/q does not exist",
+    ]
 
 
 def test_who_names_no_local_queue_is_told_so() -> None:
     state = half_full()
     with_extension(state, "waiting", local_queue="")
-    assert refusal(state) == ["Misconfigured None", "it names no LocalQueue"]
+    assert inadmissible_reason(state) == ["Misconfigured None", "it names no LocalQueue"]
 
 
 def test_a_cluster_queue_that_is_missing_is_named() -> None:
     state = half_full()
     with_workload(state, "waiting", queue="gone")
-    assert refusal(state) == ["Misconfigured None", "ClusterQueue gone does not exist"]
+    assert inadmissible_reason(state) == ["Misconfigured None", "ClusterQueue gone does not exist"]
 
 
 def test_a_cohort_that_is_missing_is_told_and_who_runs_stays() -> None:
     state = half_full()
     state.apply(QueueRemoved(cohort_queue("POOL")))
     assert told(plan(state)) == ["wait waiting: Misconfigured"]
-    assert refusal(state) == ["Misconfigured None", "the cohort of ClusterQueue q does not exist"]
+    assert inadmissible_reason(state) == [
+        "Misconfigured None",
+        "the cohort of ClusterQueue q does not exist",
+    ]
 
 
 def test_a_drained_queue_lets_everybody_go_without_its_cohort() -> None:
@@ -230,7 +236,7 @@ def test_a_flavor_that_is_missing_is_named() -> None:
     """Once flavors are known at all, those that a queue has quota on must be there."""
     state = half_full()
     with_catalogue(state, flavors={"other": ResourceFlavor(name="other")})
-    assert refusal(state) == [
+    assert inadmissible_reason(state) == [
         "Misconfigured None",
         "ResourceFlavor any of ClusterQueue q does not exist",
     ]
@@ -263,7 +269,7 @@ def test_who_is_backing_off_does_not_stand_in_the_way_of_strict_fifo() -> None:
 def test_a_request_for_a_topology_is_not_ignored() -> None:
     state = half_full()
     with_constraints(state, "waiting", PodConstraints(unsupported=("topologyRequest",)))
-    assert refusal(state) == ["UnsupportedConstraint None", "topologyRequest"]
+    assert inadmissible_reason(state) == ["UnsupportedConstraint None", "topologyRequest"]
 
 
 def test_other_constraints_that_nobody_knows_are_left_to_placement() -> None:
@@ -275,6 +281,6 @@ def test_other_constraints_that_nobody_knows_are_left_to_placement() -> None:
 def test_of_several_things_that_are_wrong_the_owners_own_is_told_first() -> None:
     state = half_full("Hold")
     with_local_queue(state, "q", stopped=True)
-    assert refusal(state) == [f"Suspended {NAMESPACE}/q"]
+    assert inadmissible_reason(state) == [f"Suspended {NAMESPACE}/q"]
     with_workload(state, "waiting", active=False)
-    assert refusal(state) == ["Deactivated None"]
+    assert inadmissible_reason(state) == ["Deactivated None"]

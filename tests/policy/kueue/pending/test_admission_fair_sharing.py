@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.queue import ClusterQueue
-from fairlead.policy.kueue.pending.queue import UseOrderedLine
+from fairlead.policy.kueue.pending.queue import UsageOrderedQueue
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.workloads import Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload
 from tests.policy.kueue.plan_world import plan, told, with_catalogue, with_rules
 from tests.policy.kueue.use_world import BY_USE, OFF, QUEUE, started, uses_of, world
 
@@ -111,11 +111,11 @@ def test_whose_turn_is_kept_is_the_first_of_those_left() -> None:
     state = world(TWO_DOORS.replace("a    0", "a    5"), FOUR_EACH)
     rules = state.queues[QUEUE].extension
     assert isinstance(rules, ClusterQueue)
-    waiting = [Waiting(WorkloadName(name), QUEUE, 0, 0, ()) for name in ("a1", "b1")]
-    line = UseOrderedLine(waiting, rules, WorkloadName("a1"), uses_of(state))
+    pending = [PendingWorkload(WorkloadName(name), QUEUE, 0, 0, ()) for name in ("a1", "b1")]
+    line = UsageOrderedQueue(pending, rules, WorkloadName("a1"), uses_of(state))
     assert [(each.name, behind) for each, behind in line.not_admitted()] == [
         ("a1", None),
-        ("b1", waiting[0]),
+        ("b1", pending[0]),
     ]
     line.preempting = None
     assert [each.name for each, _ in line.not_admitted()] == ["b1", "a1"]

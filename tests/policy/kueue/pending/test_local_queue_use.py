@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.policy.kueue.pending.local_queue_use import (
+from fairlead.policy.kueue.pending.local_queue_usage import (
     entry_penalty,
     in_billionths,
     part_left,
     sampled,
-    use_rank,
+    usage_rank,
 )
 from fairlead.policy.kueue.settings import AdmissionFairSharing
 
@@ -92,7 +92,7 @@ def test_the_rank_of_a_use(
     expected: tuple[bool, Fraction],
 ) -> None:
     rules = AdmissionFairSharing(half_life_ms=1, resource_weights=weights)
-    assert use_rank(consumed, rules, Fraction(weight)) == expected
+    assert usage_rank(consumed, rules, Fraction(weight)) == expected
 
 
 def test_memory_decides_over_cores_unless_its_weight_is_tiny() -> None:
@@ -100,12 +100,12 @@ def test_memory_decides_over_cores_unless_its_weight_is_tiny() -> None:
     cores = {"cpu": 64 * CORE, "memory": 2**30 * CORE}
     bytes_ = {"cpu": CORE, "memory": 2**31 * CORE}
     one = Fraction(1)
-    assert use_rank(cores, RULES, one) < use_rank(bytes_, RULES, one)
+    assert usage_rank(cores, RULES, one) < usage_rank(bytes_, RULES, one)
     # A weight of 10^-9 makes a GiB about a core: 64 + 1.07 > 1 + 2.15.
     tiny = AdmissionFairSharing(
         half_life_ms=1, resource_weights=(("memory", Decimal("0.000000001")),)
     )
-    assert use_rank(cores, tiny, one) > use_rank(bytes_, tiny, one)
+    assert usage_rank(cores, tiny, one) > usage_rank(bytes_, tiny, one)
 
 
 @given(ages, half_lives)

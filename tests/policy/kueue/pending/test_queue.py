@@ -17,12 +17,12 @@ from fairlead.policy.kueue.cycle.tree_rounds import TreeRounds
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.pending.order import pending_order
-from fairlead.policy.kueue.pending.queue import PendingLine
+from fairlead.policy.kueue.pending.queue import PendingQueue
 from fairlead.policy.kueue.policy import KueuePolicy
-from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
+from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from fairlead.policy.kueue.snapshot.build import snapshots
-from fairlead.policy.kueue.workloads import Demand, Waiting
+from fairlead.policy.kueue.workloads import Demand, PendingWorkload
 from tests.policy.kueue.plan_world import FAIR, NOW_MS, cluster, plan, told
 from tests.policy.kueue.random_plan_world import PlanWorld, follow, random_plan_world
 from tests.scale_examples import scale_examples
@@ -31,21 +31,21 @@ BEST_EFFORT = ClusterQueue()
 STRICT = ClusterQueue(queueing_strategy="StrictFIFO")
 
 
-def waiting(name: str, asks: int = 1, priority: int = 0, queued_ms: int = 0) -> Waiting:
+def pending(name: str, asks: int = 1, priority: int = 0, queued_ms: int = 0) -> PendingWorkload:
     demands = (Demand({"gpu": asks}),)
-    return Waiting(WorkloadName(name), QueueName("q"), priority, queued_ms, demands)
+    return PendingWorkload(WorkloadName(name), QueueName("q"), priority, queued_ms, demands)
 
 
-def line(*those: Waiting, rules: ClusterQueue = BEST_EFFORT) -> PendingLine:
-    return PendingLine(those, rules, None)
+def line(*those: PendingWorkload, rules: ClusterQueue = BEST_EFFORT) -> PendingQueue:
+    return PendingQueue(those, rules, None)
 
 
-def head(of: PendingLine) -> str | None:
+def head(of: PendingQueue) -> str | None:
     found = of.head()
     return None if found is None else found.name
 
 
-def left(of: PendingLine) -> list[str]:
+def left(of: PendingQueue) -> list[str]:
     """Who is left: ``a`` had its turn, ``b < a`` stands behind it."""
     return [
         each.name if first is None else f"{each.name} < {first.name}"
@@ -54,7 +54,7 @@ def left(of: PendingLine) -> list[str]:
 
 
 def test_who_is_admitted_leaves_the_line() -> None:
-    those = line(waiting("a"), waiting("b"))
+    those = line(pending("a"), pending("b"))
     those.admit(WorkloadName("a"))
     assert head(those) == "b"
     assert left(those) == ["b"]
@@ -64,42 +64,42 @@ def test_who_is_admitted_leaves_the_line() -> None:
 
 
 def test_with_best_effort_fifo_those_that_ask_for_the_same_step_aside_together() -> None:
-    those = line(waiting("a", 3), waiting("b", 1), waiting("c", 3), waiting("d", 1))
-    those.set_aside(WorkloadName("a"))
+    those = line(pending("a", 3), pending("b", 1), pending("c", 3), pending("d", 1))
+    those.mark_inadmissible(WorkloadName("a"))
     assert head(those) == "b"
     assert left(those) == ["a", "c", "b", "d < b"]
 
 
 def test_who_was_admitted_does_not_step_aside_with_its_like() -> None:
-    those = line(waiting("a"), waiting("b"), waiting("c"))
+    those = line(pending("a"), pending("b"), pending("c"))
     those.admit(WorkloadName("a"))
-    those.set_aside(WorkloadName("b"))
+    those.mark_inadmissible(WorkloadName("b"))
     assert head(those) is None
     assert left(those) == ["b", "c"]
 
 
 def test_with_strict_fifo_the_head_stays() -> None:
-    those = line(waiting("a"), waiting("b"), rules=STRICT)
-    those.set_aside(WorkloadName("a"))
+    those = line(pending("a"), pending("b"), rules=STRICT)
+    those.mark_inadmissible(WorkloadName("a"))
     assert head(those) == "a"
     assert left(those) == ["a", "b < a"]
 
 
 def test_who_steps_aside_or_is_admitted_preempts_nobody_any_more() -> None:
     for rules in (BEST_EFFORT, STRICT):
-        for end in (PendingLine.admit, PendingLine.set_aside):
-            those = PendingLine([waiting("a")], rules, WorkloadName("a"))
+        for end in (PendingQueue.admit, PendingQueue.mark_inadmissible):
+            those = PendingQueue([pending("a")], rules, WorkloadName("a"))
             end(those, WorkloadName("a"))
             assert those.preempting is None
 
 
-def are_alike(preemption: QueuePreemption, first: Waiting, second: Waiting) -> bool:
+def are_alike(preemption: QueuePreemption, first: PendingWorkload, second: PendingWorkload) -> bool:
     those = line(first, second, rules=ClusterQueue(preemption=preemption))
-    return those.shape(first.name) == those.shape(second.name)
+    return those.scheduling_hash(first.name) == those.scheduling_hash(second.name)
 
 
 def test_importance_makes_a_difference_only_where_it_lets_ask_others() -> None:
-    low, high = waiting("low"), waiting("high", priority=5)
+    low, high = pending("low"), pending("high", priority=5)
     assert are_alike(QueuePreemption(), low, high)
     assert are_alike(QueuePreemption(reclaim_within_cohort="Any"), low, high)
     assert not are_alike(QueuePreemption(reclaim_within_cohort="LowerPriority"), low, high)
@@ -107,7 +107,7 @@ def test_importance_makes_a_difference_only_where_it_lets_ask_others() -> None:
 
 
 def test_age_makes_no_difference_since_the_oldest_is_asked_first() -> None:
-    old, new = waiting("old"), waiting("new", queued_ms=9)
+    old, new = pending("old"), pending("new", queued_ms=9)
     assert are_alike(QueuePreemption(within_cluster_queue="LowerPriority"), old, new)
     newer = QueuePreemption(within_cluster_queue="LowerOrNewerEqualPriority")
     assert are_alike(newer, old, new)
@@ -115,16 +115,16 @@ def test_age_makes_no_difference_since_the_oldest_is_asked_first() -> None:
 
 def test_who_loses_its_right_to_be_the_first_stands_where_it_belongs() -> None:
     strict = ClusterQueue(queueing_strategy="StrictFIFO")
-    low, high = waiting("low"), replace(waiting("high"), priority=10)
-    line = PendingLine([low, high], strict, low.name)
+    low, high = pending("low"), replace(pending("high"), priority=10)
+    line = PendingQueue([low, high], strict, low.name)
     assert line.head() == low
-    line.set_aside(low.name)
+    line.mark_inadmissible(low.name)
     assert line.head() == high
     assert list(line.not_admitted()) == [(high, None), (low, high)]
 
 
 def test_what_is_asked_for_makes_a_difference() -> None:
-    small, large = waiting("small", 1), waiting("large", 2)
+    small, large = pending("small", 1), pending("large", 2)
     assert not are_alike(QueuePreemption(), small, large)
     fewer = replace(small, name=WorkloadName("fewer"), demands=(Demand({"gpu": 1}, 3, 1),))
     all_three = replace(small, demands=(Demand({"gpu": 1}, 3),))
@@ -146,7 +146,7 @@ def crowded_worlds(draw: st.DrawFn) -> PlanWorld:
     return world._replace(workloads=(*world.workloads, *others))
 
 
-def own_shape(each: Waiting, _: QueuePreemption) -> Hashable:
+def own_shape(each: PendingWorkload, _: QueuePreemption) -> Hashable:
     return each.name
 
 
@@ -162,21 +162,21 @@ def changes(planned: Plan) -> list[str]:
 def test_those_of_one_shape_would_have_the_same_and_take_it_from_the_same(world: PlanWorld) -> None:
     for state, _ in follow(world, most=3):
         reader = DemandReader(state, world.settings)
-        restraints = ClaimRestraints(state, world.settings, NOW_MS)
+        restraints = PreemptionRestraints(state, world.settings, NOW_MS)
         for snapshot in snapshots(state, world.settings, NOW_MS, frozenset()):
             nominator = Nominator(snapshot, state.axes, world.settings)
             for queue, rules in snapshot.rules.items():
                 names = pending_order(state, queue, world.settings)
-                those = [reader.waiting(state.workloads[name], rules) for name in names]
+                those = [reader.pending(state.workloads[name], rules) for name in names]
                 those = [replace(each, restraint=restraints.of(each)) for each in those]
-                line = PendingLine(those, rules, None)
+                line = PendingQueue(those, rules, None)
                 by_age = rules.preemption.within_cluster_queue == "LowerOrNewerEqualPriority"
                 found: dict[Hashable, Nomination] = {}
                 for each in those:
                     fate = nominator.nominate(each)
-                    first = found.setdefault(line.shape(each.name), fate)
+                    first = found.setdefault(line.scheduling_hash(each.name), fate)
                     # Who is older may ask more others; if that does not help, nothing does.
-                    is_same = replace(first, waiting=each) == fate
+                    is_same = replace(first, pending=each) == fate
                     assert is_same or (by_age and first.can_proceed())
 
 
@@ -212,8 +212,8 @@ def until_quiet(rounds: TreeRounds) -> Iterator[Turn]:
     while not is_quiet:
         is_quiet = True
         for turn in list(rounds._cycle()):
-            queue = rounds._lines[turn.nomination.waiting.queue]
-            if turn.outcome == "admitted" or rounds.newly_told(turn):
+            queue = rounds._lines[turn.nomination.pending.queue]
+            if turn.outcome == "admitted" or rounds.newly_evicted(turn):
                 is_quiet = False
                 rounds._nominated = {}
                 yield turn

@@ -1,6 +1,6 @@
 """The search without fair sharing as its rules are told."""
 
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload
 from tests.fairness.reference_quota_tree import ReferenceTree
 from tests.policy.kueue.plain_world import PlainWorld
 from tests.policy.kueue.target_world import TargetWorld
@@ -19,27 +19,31 @@ class PlainClassicalSearch:
         self.plain = PlainWorld(world)
         self.rules = world.rules[world.queue].borrow_within_cohort
         self.meeting: dict[str, str] = {}  # of each candidate elsewhere: the common cohort
-        self.lists: dict[str, list[Holder]] = {"hierarchical": [], "priority": [], "same": []}
+        self.lists: dict[str, list[AdmittedWorkload]] = {
+            "hierarchical": [],
+            "priority": [],
+            "same": [],
+        }
         self.collect()
 
     def collect(self) -> None:
         """File every candidate: climb, and look at what lies below each ancestor."""
         advantage = self.has_advantage()
-        is_owed = self.is_within(self.plain.tree())
-        spared = self.world.spared_if_owed if is_owed else self.world.spared
-        for holder in self.plain.candidates():
-            if holder.queue == self.world.queue:
-                self.lists["same"].append(holder)
+        within_nominal = self.is_within(self.plain.tree())
+        spared = self.world.spared_within_nominal if within_nominal else self.world.spared
+        for admitted in self.plain.candidates():
+            if admitted.queue == self.world.queue:
+                self.lists["same"].append(admitted)
                 continue
-            if holder.name in spared:
+            if admitted.name in spared:
                 continue
-            upward = self.plain.upward(holder.queue)
+            upward = self.plain.upward(admitted.queue)
             meeting = next(name for name in upward if name in self.plain.path)
             between = upward[: upward.index(meeting)]
             if all(self.plain.over_need(name) for name in between):
-                self.meeting[holder.name] = meeting
+                self.meeting[admitted.name] = meeting
                 kind = "hierarchical" if advantage[meeting] else "priority"
-                self.lists[kind].append(holder)
+                self.lists[kind].append(admitted)
 
     def has_advantage(self) -> dict[str, bool]:
         """Whether the request fits the quota of a node passed before, for each ancestor."""
@@ -56,16 +60,16 @@ class PlainClassicalSearch:
                 remaining[axis] = max(0, amount - unused)
         return found
 
-    def sequence(self) -> list[Holder]:
+    def sequence(self) -> list[AdmittedWorkload]:
         kinds = ("hierarchical", "priority", "same")
         leaving = [z for kind in kinds for z in self.lists[kind] if z.is_evicted]
         return leaving + [z for kind in kinds for z in self.lists[kind] if not z.is_evicted]
 
-    def may_borrow_from(self, holder: Holder) -> bool:
-        if self.rules.policy == "Never" or holder.priority >= self.world.priority:
+    def may_borrow_from(self, admitted: AdmittedWorkload) -> bool:
+        if self.rules.policy == "Never" or admitted.priority >= self.world.priority:
             return False
         limit = self.rules.max_priority_threshold
-        return limit is None or holder.priority <= limit
+        return limit is None or admitted.priority <= limit
 
     def attempts(self) -> list[bool]:
         tree, queue = self.plain.tree(), self.world.queue
@@ -92,35 +96,35 @@ class PlainClassicalSearch:
     def run(self) -> Answer:
         for borrow in self.attempts():
             self.plain.gone = []
-            taken: list[Holder] = []
-            for holder in self.sequence():
-                if not self.is_valid(holder, borrow):
+            taken: list[AdmittedWorkload] = []
+            for admitted in self.sequence():
+                if not self.is_valid(admitted, borrow):
                     continue
-                self.plain.gone.append(holder)
-                taken.append(holder)
+                self.plain.gone.append(admitted)
+                taken.append(admitted)
                 if self.fits(borrow):
                     return self.filled_back(taken, borrow)
         return []
 
-    def is_valid(self, holder: Holder, borrow: bool) -> bool:
-        if holder in self.lists["same"]:
+    def is_valid(self, admitted: AdmittedWorkload, borrow: bool) -> bool:
+        if admitted in self.lists["same"]:
             return True
-        if borrow and holder in self.lists["priority"] and not self.may_borrow_from(holder):
+        if borrow and admitted in self.lists["priority"] and not self.may_borrow_from(admitted):
             return False
-        upward = self.plain.upward(holder.queue)
-        between = upward[: upward.index(self.meeting[holder.name])]
+        upward = self.plain.upward(admitted.queue)
+        between = upward[: upward.index(self.meeting[admitted.name])]
         return all(self.plain.over_need(name) for name in between)
 
-    def filled_back(self, taken: list[Holder], borrow: bool) -> Answer:
-        for holder in reversed(taken[:-1]):
-            self.plain.gone.remove(holder)
+    def filled_back(self, taken: list[AdmittedWorkload], borrow: bool) -> Answer:
+        for admitted in reversed(taken[:-1]):
+            self.plain.gone.remove(admitted)
             if not self.fits(borrow):
-                self.plain.gone.append(holder)
+                self.plain.gone.append(admitted)
         return [(z.name, self.reason(z)) for z in taken if z in self.plain.gone]
 
-    def reason(self, holder: Holder) -> str:
-        if holder in self.lists["same"]:
+    def reason(self, admitted: AdmittedWorkload) -> str:
+        if admitted in self.lists["same"]:
             return "InClusterQueue"
-        if holder in self.lists["priority"] and self.may_borrow_from(holder):
+        if admitted in self.lists["priority"] and self.may_borrow_from(admitted):
             return "InCohortReclaimWhileBorrowing"
         return "InCohortReclamation"

@@ -1,6 +1,6 @@
 """The search with fair sharing as its rules are told: restart at the root, look at everything."""
 
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload
 from tests.fairness.reference_quota_tree import compare
 from tests.policy.kueue.plain_world import PlainWorld
 from tests.policy.kueue.target_world import GATE, TargetWorld
@@ -16,12 +16,12 @@ def plain_fair_targets(world: TargetWorld) -> Answer:
 class PlainOrder:
     """Which queue is next; pruning is never undone."""
 
-    def __init__(self, plain: PlainWorld, candidates: list[Holder]) -> None:
+    def __init__(self, plain: PlainWorld, candidates: list[AdmittedWorkload]) -> None:
         self.plain = plain
         self.queue = plain.world.queue
-        self.lists: dict[str, list[Holder]] = {}
-        for holder in candidates:
-            self.lists.setdefault(holder.queue, []).append(holder)
+        self.lists: dict[str, list[AdmittedWorkload]] = {}
+        for admitted in candidates:
+            self.lists.setdefault(admitted.queue, []).append(admitted)
         self.pruned: set[str] = set()
 
     def next(self) -> str | None:
@@ -81,9 +81,9 @@ class PlainFairSearch:
         self.queue = world.queue
         self.strategies = world.settings.strategies
         is_on = dict(world.settings.feature_gates).get(GATE, True)
-        self.is_owed = is_on and not self.plain.over_need(self.queue, with_claimant=True)
-        self.taken: list[tuple[Holder, str]] = []
-        self.refused: list[Holder] = []
+        self.within_nominal = is_on and not self.plain.over_need(self.queue, with_claimant=True)
+        self.taken: list[tuple[AdmittedWorkload, str]] = []
+        self.refused: list[AdmittedWorkload] = []
         self.is_overriding = False
 
     def run(self) -> Answer:
@@ -94,40 +94,44 @@ class PlainFairSearch:
             if not self.passes():
                 return []
         saved = []
-        for holder, _ in reversed(self.taken[:-1]):
-            self.plain.gone.remove(holder)
+        for admitted, _ in reversed(self.taken[:-1]):
+            self.plain.gone.remove(admitted)
             if self.plain.fits():
-                saved.append(holder)
+                saved.append(admitted)
             else:
-                self.plain.gone.append(holder)
-        return [(holder.name, reason) for holder, reason in self.taken if holder not in saved]
+                self.plain.gone.append(admitted)
+        return [(admitted.name, reason) for admitted, reason in self.taken if admitted not in saved]
 
     def passes(self) -> bool:
         return self.first_pass() or (len(self.strategies) == 2 and self.second_pass())
 
-    def candidates(self) -> list[Holder]:
+    def candidates(self) -> list[AdmittedWorkload]:
         """Those whom the rules allow, without those of other queues whom an option keeps safe."""
         return [z for z in self.plain.candidates() if z.queue == self.queue or self.may_ask(z)]
 
-    def may_ask(self, holder: Holder) -> bool:
-        if self.is_owed:
-            return holder.name not in self.world.spared_if_owed
-        is_safe = holder.is_protected and self.world.settings.options.min_run_time_ms > 0
-        return self.world.may_share and not is_safe and holder.name not in self.world.spared
+    def may_ask(self, admitted: AdmittedWorkload) -> bool:
+        if self.within_nominal:
+            return admitted.name not in self.world.spared_within_nominal
+        is_safe = admitted.is_protected and self.world.settings.options.min_run_time_ms > 0
+        return (
+            self.world.may_use_fair_sharing
+            and not is_safe
+            and admitted.name not in self.world.spared
+        )
 
-    def is_overruled(self, holder: Holder) -> bool:
+    def is_overruled(self, admitted: AdmittedWorkload) -> bool:
         rules = self.world.rules[self.queue].borrow_within_cohort
         limit = rules.max_priority_threshold
         return (
             self.is_overriding
             and rules.policy == "LowerPriority"
-            and holder.priority < self.world.priority
-            and (limit is None or holder.priority <= limit)
+            and admitted.priority < self.world.priority
+            and (limit is None or admitted.priority <= limit)
         )
 
-    def take(self, holder: Holder, reason: str) -> bool:
-        self.taken.append((holder, reason))
-        self.plain.gone.append(holder)
+    def take(self, admitted: AdmittedWorkload, reason: str) -> bool:
+        self.taken.append((admitted, reason))
+        self.plain.gone.append(admitted)
         return self.plain.fits()
 
     def first_pass(self) -> bool:
@@ -137,39 +141,39 @@ class PlainFairSearch:
             if queue == self.queue:
                 if self.take(candidates.pop(0), "InClusterQueue"):
                     return True
-            elif self.is_owed:
+            elif self.within_nominal:
                 if self.take(candidates.pop(0), "InCohortReclamation"):
                     return True
             elif self.one_victim(queue, candidates):
                 return True
         return False
 
-    def one_victim(self, queue: str, candidates: list[Holder]) -> bool:
+    def one_victim(self, queue: str, candidates: list[AdmittedWorkload]) -> bool:
         ours, theirs = self.sides(queue)
         while candidates:
-            holder = candidates.pop(0)
+            admitted = candidates.pop(0)
             before = self.plain.share(theirs)
-            self.plain.gone.append(holder)
+            self.plain.gone.append(admitted)
             after = self.plain.share(theirs)
-            self.plain.gone.remove(holder)
+            self.plain.gone.remove(admitted)
             if self.strategies[0] == "LessThanOrEqualToFinalShare":
                 passes = compare(self.plain.share(ours), after) <= 0
             else:
                 passes = compare(self.plain.share(ours), before) < 0
             if passes:
-                return self.take(holder, "InCohortFairSharing")
-            if self.is_overruled(holder):
-                return self.take(holder, "InCohortReclaimWhileBorrowing")
-            self.refused.append(holder)
+                return self.take(admitted, "InCohortFairSharing")
+            if self.is_overruled(admitted):
+                return self.take(admitted, "InCohortReclaimWhileBorrowing")
+            self.refused.append(admitted)
         return False
 
     def second_pass(self) -> bool:
         order = PlainOrder(self.plain, self.plain.in_order(self.refused))
         while (queue := order.next()) is not None:
             ours, theirs = self.sides(queue)
-            holder = order.lists.pop(queue)[0]
+            admitted = order.lists.pop(queue)[0]
             if compare(self.plain.share(ours), self.plain.share(theirs)) < 0 and self.take(
-                holder, "InCohortFairSharing"
+                admitted, "InCohortFairSharing"
             ):
                 return True
         return False

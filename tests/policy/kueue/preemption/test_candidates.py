@@ -5,9 +5,9 @@ from typing import get_args
 import pytest
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.preemption.candidates import Candidates, Policy, allows, asking_others
+from fairlead.policy.kueue.preemption.candidates import Candidates, Policy, allows, cohort_filter
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.workloads import Claimant, Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 from tests.policy.kueue.target_world import story_world
 from tests.text_table import rows
 
@@ -26,10 +26,12 @@ TABLE = """
 @pytest.mark.parametrize("row", rows(TABLE.replace("|", " ")), ids=str)
 def test_a_policy_allows(row: dict[str, str]) -> None:
     queue = QueueName("q")
-    claimant = Claimant(WorkloadName("c"), queue, 5, (), 10, frozenset())
-    holder = Holder(WorkloadName("h"), queue, int(row["priority"]), (), int(row["queued"]), 0)
+    preemptor = Preemptor(WorkloadName("c"), queue, 5, (), 10, frozenset())
+    admitted = AdmittedWorkload(
+        WorkloadName("h"), queue, int(row["priority"]), (), int(row["queued"]), 0
+    )
     for policy in get_args(Policy):
-        assert allows(policy, claimant, holder) == (row[policy] == "yes"), policy
+        assert allows(policy, preemptor, admitted) == (row[policy] == "yes"), policy
 
 
 def test_candidates_are_those_of_the_first_time() -> None:
@@ -50,12 +52,12 @@ def test_candidates_are_those_of_the_first_time() -> None:
         "a 1 0",
         KueueSettings(),
     )
-    snapshot, claimant, b = world.snapshot(), world.claimant(), QueueName("b")
-    others = asking_others(snapshot, claimant, is_owed=True)
-    candidates = Candidates(snapshot, claimant, others)
-    before = [holder.name for holder in candidates.of(b)]
+    snapshot, preemptor, b = world.snapshot(), world.preemptor(), QueueName("b")
+    others = cohort_filter(snapshot, preemptor, within_nominal=True)
+    candidates = Candidates(snapshot, preemptor, others)
+    before = [admitted.name for admitted in candidates.of(b)]
     assert before == ["b2", "b1"]
     snapshot.discharge(b, ((0, 1),))
-    assert [holder.name for holder in candidates.of(b)] == before
-    assert Candidates(snapshot, claimant, others).of(b) == []
+    assert [admitted.name for admitted in candidates.of(b)] == before
+    assert Candidates(snapshot, preemptor, others).of(b) == []
     assert candidates.of(QueueName("a")) == []

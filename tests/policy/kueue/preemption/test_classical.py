@@ -235,6 +235,6 @@ STORIES = {
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES.keys())
 def test_without_fair_sharing(story: Story) -> None:
     world = story_world(story.tree, story.held, story.claim, KueueSettings())
-    targets = classical_targets(world.snapshot(), world.claimant())
-    told = ", ".join(f"{target.holder.name} {target.reason}" for target in targets)
+    targets = classical_targets(world.snapshot(), world.preemptor())
+    told = ", ".join(f"{target.workload.name} {target.reason}" for target in targets)
     assert told == story.targets

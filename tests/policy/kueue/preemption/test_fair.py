@@ -370,11 +370,11 @@ STORIES = {
 
 def found(story: Story, settings: KueueSettings) -> list[Target]:
     world = story_world(story.tree, story.held, story.claim, settings)
-    return fair_targets(world.snapshot(), world.claimant(), settings)
+    return fair_targets(world.snapshot(), world.preemptor(), settings)
 
 
 def told(targets: list[Target]) -> str:
-    return ", ".join(f"{target.holder.name} {target.reason}" for target in targets)
+    return ", ".join(f"{target.workload.name} {target.reason}" for target in targets)
 
 
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES.keys())
@@ -411,12 +411,12 @@ def test_a_target_tells_which_shares_were_compared() -> None:
     compared = found(story, KueueSettings(fair_sharing=True))[-1].compared
     assert compared is not None
     assert compared.strategy == "LessThanOrEqualToFinalShare"
-    assert (compared.claimant_side, compared.holder_side) == ("a", "b")
+    assert (compared.preemptor_side, compared.target_side) == ("a", "b")
     shares = (
-        compared.claimant_before,
-        compared.claimant_after,
-        compared.holder_before,
-        compared.holder_after,
+        compared.preemptor_before,
+        compared.preemptor_after,
+        compared.target_before,
+        compared.target_after,
     )
     assert [share.share for share in shares] == [0.0, 1000 / 9, 3000 / 9, 2000 / 9]
 
@@ -443,4 +443,4 @@ def test_shares_are_compared_below_the_lowest_common_cohort() -> None:
     (target,) = found(story, KueueSettings(fair_sharing=True))
     assert told([target]) == story.targets
     assert target.compared is not None
-    assert (target.compared.claimant_side, target.compared.holder_side) == ("a", "b")
+    assert (target.compared.preemptor_side, target.compared.target_side) == ("a", "b")

@@ -1,6 +1,6 @@
 """Which queue is asked next when shares are equal, or 0, or change."""
 
-from fairlead.policy.kueue.preemption.candidates import Candidates, asking_others
+from fairlead.policy.kueue.preemption.candidates import Candidates, cohort_filter
 from fairlead.policy.kueue.preemption.fair_order import FairOrder
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.target_world import story_world
@@ -12,11 +12,11 @@ HELD = "name queue amount priority since\n"
 def asked(tree: str, held: str, claim: str, *, is_hopeless: bool = False) -> list[str]:
     """The queues in the order of asking, when each loses its first candidate and no more."""
     world = story_world(HEAD + tree.strip(), HELD + held.strip(), claim, KueueSettings())
-    snapshot, claimant = world.snapshot(), world.claimant()
-    snapshot.charge(claimant.queue, claimant.usage)
-    others = asking_others(snapshot, claimant, is_owed=False)
-    candidates = Candidates(snapshot, claimant, others)
-    order = FairOrder(snapshot, snapshot.path(claimant.queue), candidates.of)
+    snapshot, preemptor = world.snapshot(), world.preemptor()
+    snapshot.charge(preemptor.queue, preemptor.usage)
+    others = cohort_filter(snapshot, preemptor, within_nominal=False)
+    candidates = Candidates(snapshot, preemptor, others)
+    order = FairOrder(snapshot, snapshot.path(preemptor.queue), candidates.of)
     names = []
     while (queue := order.next(lambda _ours, _theirs: is_hopeless)) is not None:
         names.append(str(queue))

@@ -6,7 +6,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.memory import GaveWay
 from fairlead.model.plan import FailedClaim, Plan, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.preemption.restraints import GiveWayOrder, Right, right_of
+from fairlead.policy.kueue.preemption.restraints import EvictionHistory, PreemptionRight, right_of
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import (
     cluster,
@@ -27,9 +27,9 @@ FAIR_SHARING = "InCohortFairSharing"
 WHILE_BORROWING = "InCohortReclaimWhileBorrowing"
 
 
-def order(table: str) -> GiveWayOrder:
+def order(table: str) -> EvictionHistory:
     """Return the order after each line: who lost, to whom, by which right."""
-    found = GiveWayOrder({}, {})
+    found = EvictionHistory({}, {})
     for row in rows(f"loser winner right\n{table.strip()}"):
         given = _given(row)
         found.record(WorkloadName(row["loser"]), given.beneficiary, right_of(given))
@@ -41,10 +41,11 @@ def _given(row: dict[str, str]) -> GaveWay:
     return GaveWay(WorkloadName(row["winner"]), row["right"], by_own_quota=is_own)
 
 
-def above(found: GiveWayOrder, name: str) -> tuple[str, str]:
+def above(found: EvictionHistory, name: str) -> tuple[str, str]:
     """Return whom one must not ask beyond its quota, and within it."""
     beyond, within = (
-        found.above(WorkloadName(name), right) for right in (Right.SHARING, Right.OWN_QUOTA)
+        found.above(WorkloadName(name), right)
+        for right in (PreemptionRight.SHARING, PreemptionRight.OWN_QUOTA)
     )
     return " ".join(sorted(beyond)), " ".join(sorted(within))
 

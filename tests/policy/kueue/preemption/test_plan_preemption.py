@@ -20,14 +20,14 @@ FINAL: Strategy = "LessThanOrEqualToFinalShare"
 INITIAL: Strategy = "LessThanInitialShare"
 
 
-def one_queue(within: str, low: int, claimant: int, created: int) -> list[str]:
+def one_queue(within: str, low: int, preemptor: int, created: int) -> list[str]:
     """Low came at 5 and has the only place; who comes now asks for it."""
     state = cluster(
         f"name parent quota within\nq - 1 {within}",
         f"""
         name queue asks priority  created   running
         low  q     1    {low}      5         5
-        new  q     1    {claimant} {created} -
+        new  q     1    {preemptor} {created} -
         """,
     )
     return told(plan(state))
@@ -51,9 +51,9 @@ LEAVES = ["evict low for new: InClusterQueue", "reserve new until low left"]
     ],
 )
 def test_within_a_queue_importance_and_age_decide(
-    within: str, low: int, claimant: int, created: int, outcome: list[str]
+    within: str, low: int, preemptor: int, created: int, outcome: list[str]
 ) -> None:
-    assert one_queue(within, low, claimant, created) == outcome
+    assert one_queue(within, low, preemptor, created) == outcome
 
 
 def lent(reclaim: str, borrower: int, asks: int = 2) -> list[str]:
@@ -297,7 +297,7 @@ def test_who_gives_way_by_shares_is_told_them() -> None:
 
 @pytest.mark.parametrize(("claimant", "holder"), [("1", "0"), ("0", "1"), ("0", "0")])
 def test_who_weighs_nothing_gives_way_and_takes_only_from_its_like(
-    claimant: str, holder: str
+    preemptor: str, admitted: str
 ) -> None:
     """Y has all 4 by jobs of 1, x wants 1. Who weighs 0 has an infinite share once it borrows.
 
@@ -308,13 +308,13 @@ def test_who_weighs_nothing_gives_way_and_takes_only_from_its_like(
         f"""
         name parent quota weight     reclaim
         POOL -      4     1          -
-        x    POOL   0     {claimant} Any
-        y    POOL   0     {holder}   Any
+        x    POOL   0     {preemptor} Any
+        y    POOL   0     {admitted} Any
         """,
         f"name queue asks running\nx1 x 1 -\n{jobs}",
     )
     given_up = ["evict y4 for x1: InCohortFairSharing", "reserve x1 until y4 left"]
-    outcome = given_up if holder == "0" else ["wait x1: WaitingForQuota"]
+    outcome = given_up if admitted == "0" else ["wait x1: WaitingForQuota"]
     assert told(plan(state, FAIR)) == outcome
 
 

@@ -17,8 +17,8 @@ from tests.policy.kueue.loops.follow import (
     MODES,
     NO_LOOPS,
     OWN,
+    AssignmentMode,
     Course,
-    Mode,
     follow,
 )
 from tests.policy.kueue.loops.random_world import random_world
@@ -43,16 +43,16 @@ def world(queues: str, workloads: str, rules: KueueSettings = FAIR) -> SmallWorl
     return SmallWorld(rules, tuple(rows(queues)), tuple(rows(workloads)))
 
 
-def evictions(course: Course) -> list[str]:
-    return [f"{each.workload} for {each.beneficiary}" for each in course.evictions()]
+def evictions(progress: Course) -> list[str]:
+    return [f"{each.workload} for {each.beneficiary}" for each in progress.evictions()]
 
 
-def evictions_of_the_loop(course: Course) -> list[str]:
-    return evictions(course._replace(plans=course.loop()))
+def evictions_of_the_loop(progress: Course) -> list[str]:
+    return evictions(progress._replace(plans=progress.loop()))
 
 
-def running(course: Course) -> list[str]:
-    return sorted(course.state.runs)
+def running(progress: Course) -> list[str]:
+    return sorted(progress.state.runs)
 
 
 # What LEFT has of its own is q0's 2, and q1 has the other 2. Everything that w0 has is borrowed.
@@ -83,17 +83,17 @@ def test_five_workloads_go_round_in_circles_as_kueue_decides() -> None:
     But then LEFT and q1 would each borrow 1 of 4, with w3 and w1, and w1 is older: it is faster.
     w0 takes w1's place: with it LEFT uses 2 of its 2 and has borrowed nothing.
     """
-    course = follow(FIVE, FAITHFUL)
-    assert evictions_of_the_loop(course) == ["w1 for w0", "w0 for w3"]
+    progress = follow(FIVE, FAITHFUL)
+    assert evictions_of_the_loop(progress) == ["w1 for w0", "w0 for w3"]
 
 
 @where_promises_are_kept
-def test_the_five_come_to_rest_if_the_room_is_kept(mode: Mode) -> None:
+def test_the_five_come_to_rest_if_the_room_is_kept(mode: AssignmentMode) -> None:
     """w3 gets the room that it was promised. Its 3 of LEFT's 2 leave 1, too little for w0."""
-    course = follow(FIVE, mode)
-    assert course.loops_from is None
-    assert evictions(course) == ["w0 for w3"]
-    assert running(course) == ["w3"]
+    progress = follow(FIVE, mode)
+    assert progress.loops_from is None
+    assert evictions(progress) == ["w0 for w3"]
+    assert running(progress) == ["w3"]
 
 
 # 4 in all: 1 is small's, 3 are large's, which counts double.
@@ -120,20 +120,20 @@ def test_three_workloads_of_two_queues_go_round_in_circles() -> None:
     250 >= 125, and s2 goes because 125 < 250 before that: both give way to l.
     But when they have left, s1, which borrows nothing, and s2 are older and faster than l.
     """
-    course = follow(THREE, FAITHFUL)
-    assert evictions_of_the_loop(course) == ["s1 for l", "s2 for l"]
+    progress = follow(THREE, FAITHFUL)
+    assert evictions_of_the_loop(progress) == ["s1 for l", "s2 for l"]
 
 
 def test_that_each_gets_the_room_it_made_is_no_cure() -> None:
     """Now l runs, and s1 takes back the 1 that is small's own: 0 + 1 <= 1. s2 fits again too."""
-    course = follow(THREE, OWN)
-    assert evictions_of_the_loop(course) == ["s1 for l", "s2 for l", "l for s1"]
+    progress = follow(THREE, OWN)
+    assert evictions_of_the_loop(progress) == ["s1 for l", "s2 for l", "l for s1"]
 
 
 def test_the_three_come_to_rest_when_l_has_lost_to_the_quota_of_another() -> None:
-    course = follow(THREE, NO_LOOPS)
-    assert evictions(course) == ["s1 for l", "s2 for l", "l for s1"]
-    assert (course.loops_from, running(course)) == (None, ["s1", "s2"])
+    progress = follow(THREE, NO_LOOPS)
+    assert evictions(progress) == ["s1 for l", "s2 for l", "l for s1"]
+    assert (progress.loops_from, running(progress)) == (None, ["s1", "s2"])
 
 
 def test_who_is_refused_is_told_whom_it_must_not_ask() -> None:
@@ -164,8 +164,8 @@ def test_a_queue_goes_round_alone_with_one_that_is_never_fast_enough() -> None:
         w2   q0    1    2       1
         """,
     )
-    course = follow(shortest, FAITHFUL)
-    assert (len(course.loop()), evictions_of_the_loop(course)) == (1, ["w0 for w2"])
+    progress = follow(shortest, FAITHFUL)
+    assert (len(progress.loop()), evictions_of_the_loop(progress)) == (1, ["w0 for w2"])
     for mode in (OWN, NO_LOOPS):
         calm = follow(shortest, mode)
         assert (evictions(calm), running(calm)) == (["w0 for w2"], ["w2"])
@@ -188,8 +188,8 @@ def test_without_fair_sharing_there_are_loops_too() -> None:
         """,
         CLASSICAL,
     )
-    course = follow(importance, FAITHFUL)
-    assert evictions_of_the_loop(course) == ["w0 for w3", "w1 for w0"]
+    progress = follow(importance, FAITHFUL)
+    assert evictions_of_the_loop(progress) == ["w0 for w3", "w1 for w0"]
     for mode in (OWN, NO_LOOPS):
         calm = follow(importance, mode)
         assert (calm.loops_from, running(calm)) == (None, ["w3"])
@@ -233,7 +233,9 @@ def test_no_eviction_closes_a_circle_among_earlier_ones_as_strong(found: SmallWo
 @where_promises_are_kept
 @settings(max_examples=scale_examples(150))
 @given(found=st.integers(0, 2**32).map(random_world))
-def test_who_has_a_promise_keeps_it_until_it_starts(found: SmallWorld, mode: Mode) -> None:
+def test_who_has_a_promise_keeps_it_until_it_starts(
+    found: SmallWorld, mode: AssignmentMode
+) -> None:
     """The same flavors for the same pods, and nobody else is told to leave for it meanwhile.
 
     That is what the proof that plans come to rest begins with.
@@ -246,15 +248,15 @@ def test_who_has_a_promise_keeps_it_until_it_starts(found: SmallWorld, mode: Mod
         assert not any(
             each.beneficiary in promised for each in decisions if isinstance(each, Evict)
         )
-        waiting = {each.workload for each in granted if isinstance(each, Reserve)}
-        promised = {name: kept[name] for name in waiting}
+        pending = {each.workload for each in granted if isinstance(each, Reserve)}
+        promised = {name: kept[name] for name in pending}
 
 
-def leaving_in_each(world: SmallWorld, course: Course) -> list[set[str]]:
+def leaving_in_each(world: SmallWorld, progress: Course) -> list[set[str]]:
     """Return who was told before each plan to leave, and is still there."""
     lingering = world.lingering()
-    leaving: list[set[str]] = [set() for _ in course.plans]
-    for number, decisions in enumerate(course.plans):
+    leaving: list[set[str]] = [set() for _ in progress.plans]
+    for number, decisions in enumerate(progress.plans):
         for each in decisions:
             if isinstance(each, Evict):
                 for later in leaving[number + 1 : number + 1 + lingering.get(each.workload, 0)]:
@@ -266,12 +268,12 @@ def leaving_in_each(world: SmallWorld, course: Course) -> list[set[str]]:
 @settings(max_examples=scale_examples(150))
 @given(found=st.integers(0, 2**32).map(random_world))
 def test_who_preempted_starts_as_soon_as_nobody_is_leaving_any_more(
-    found: SmallWorld, mode: Mode
+    found: SmallWorld, mode: AssignmentMode
 ) -> None:
     """Whoever else comes or waits meanwhile."""
-    course = follow(found, mode)
+    progress = follow(found, mode)
     promised: set[WorkloadName] = set()
-    for decisions, leaving in zip(course.plans, leaving_in_each(found, course), strict=True):
+    for decisions, leaving in zip(progress.plans, leaving_in_each(found, progress), strict=True):
         started = {each.workload for each in decisions if isinstance(each, Start)}
         assert leaving or promised <= started
         promised = {each.workload for each in decisions if isinstance(each, Reserve)}
@@ -281,7 +283,7 @@ def test_who_preempted_starts_as_soon_as_nobody_is_leaving_any_more(
 @settings(max_examples=scale_examples(150))
 @given(found=st.integers(0, 2**32).map(random_world))
 def test_a_workload_preempts_at_most_once_more_often_than_it_is_evicted(
-    found: SmallWorld, mode: Mode
+    found: SmallWorld, mode: AssignmentMode
 ) -> None:
     preempted: dict[WorkloadName | None, int] = defaultdict(int)
     lost: dict[WorkloadName | None, int] = defaultdict(int)
@@ -295,7 +297,7 @@ def test_a_workload_preempts_at_most_once_more_often_than_it_is_evicted(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_nothing_that_is_at_rest_is_disturbed(mode: Mode) -> None:
+def test_nothing_that_is_at_rest_is_disturbed(mode: AssignmentMode) -> None:
     calm = world(
         """
         name parent quota reclaim
@@ -309,5 +311,5 @@ def test_nothing_that_is_at_rest_is_disturbed(mode: Mode) -> None:
         w1   q1    2    1
         """,
     )
-    course = follow(calm, mode)
-    assert (len(course.plans), running(course)) == (2, ["w0", "w1"])
+    progress = follow(calm, mode)
+    assert (len(progress.plans), running(progress)) == (2, ["w0", "w1"])

@@ -72,25 +72,26 @@ def story(claim: str, tree: str = TREE, held: str = HELD, **changes: Any) -> Tar
     protected = names(changes.pop("protected", ""))
     settings = KueueSettings(fair_sharing=True, options=changes.pop("options", KueueOptions()))
     world = story_world(tree, held, claim, settings)
-    holders = tuple(
-        msgspec.structs.replace(each, is_protected=each.name in protected) for each in world.holders
+    admitted = tuple(
+        msgspec.structs.replace(each, is_protected=each.name in protected)
+        for each in world.admitted
     )
-    return msgspec.structs.replace(world, holders=holders, **changes)
+    return msgspec.structs.replace(world, admitted=admitted, **changes)
 
 
 def fair(world: TargetWorld) -> str:
-    found = fair_targets(world.snapshot(), world.claimant(), world.settings)
-    return ", ".join(f"{target.holder.name} {target.reason}" for target in found)
+    found = fair_targets(world.snapshot(), world.preemptor(), world.settings)
+    return ", ".join(f"{target.workload.name} {target.reason}" for target in found)
 
 
 def fair_names(world: TargetWorld) -> str:
-    found = fair_targets(world.snapshot(), world.claimant(), world.settings)
-    return " ".join(target.holder.name for target in found)
+    found = fair_targets(world.snapshot(), world.preemptor(), world.settings)
+    return " ".join(target.workload.name for target in found)
 
 
 def classical_names(world: TargetWorld) -> str:
-    found = classical_targets(world.snapshot(), world.claimant())
-    return " ".join(target.holder.name for target in found)
+    found = classical_targets(world.snapshot(), world.preemptor())
+    return " ".join(target.workload.name for target in found)
 
 
 def test_a_protected_holder_stays_and_others_go_in_its_place() -> None:
@@ -132,20 +133,20 @@ def test_who_is_protected_from_shares_is_not_without_fair_sharing() -> None:
 
 def test_beyond_its_quota_a_claim_spares_some() -> None:
     assert fair_names(story("a 4 0", spared=names("b6"))) == "b5 b4 b3 b2"
-    assert fair_names(story("a 4 0", spared_if_owed=names("b6"))) == "b6 b5 b4"
+    assert fair_names(story("a 4 0", spared_within_nominal=names("b6"))) == "b6 b5 b4"
 
 
 def test_within_its_quota_a_claim_spares_others() -> None:
     """b5, b4 and b3 give the 3 that b6 and b5 would have given."""
     assert fair_names(story("a 3 0", spared=names("b6"))) == "b6 b5"
-    assert fair_names(story("a 3 0", spared_if_owed=names("b6"))) == "b5 b4 b3"
+    assert fair_names(story("a 3 0", spared_within_nominal=names("b6"))) == "b5 b4 b3"
 
 
 def test_without_fair_sharing_a_claim_spares_the_same() -> None:
     assert classical_names(story("a 3 9", spared=names("b6"))) == "b6 b5"
-    assert classical_names(story("a 3 9", spared_if_owed=names("b6"))) == "b5 b4 b3"
+    assert classical_names(story("a 3 9", spared_within_nominal=names("b6"))) == "b5 b4 b3"
     assert classical_names(story("a 4 9", spared=names("b6"))) == "b5 b4 b3 b2"
-    assert classical_names(story("a 4 9", spared_if_owed=names("b6"))) == "b6 b5 b4"
+    assert classical_names(story("a 4 9", spared_within_nominal=names("b6"))) == "b6 b5 b4"
 
 
 def test_in_its_own_queue_a_claim_spares_nobody() -> None:
@@ -155,13 +156,13 @@ def test_in_its_own_queue_a_claim_spares_nobody() -> None:
 
 
 def test_who_may_not_share_yet_gets_back_its_quota_and_no_more() -> None:
-    assert fair_names(story("a 4 0", may_share=False)) == ""
-    assert fair_names(story("a 3 0", may_share=False)) == "b6 b5"
-    assert fair_names(story("a 1 1", OWN_TREE, OWN_HELD, may_share=False)) == "m"
+    assert fair_names(story("a 4 0", may_use_fair_sharing=False)) == ""
+    assert fair_names(story("a 3 0", may_use_fair_sharing=False)) == "b6 b5"
+    assert fair_names(story("a 1 1", OWN_TREE, OWN_HELD, may_use_fair_sharing=False)) == "m"
 
 
 def test_the_delay_before_sharing_is_one_of_fair_sharing() -> None:
-    assert classical_names(story("a 4 9", may_share=False)) == "b6 b5 b4"
+    assert classical_names(story("a 4 9", may_use_fair_sharing=False)) == "b6 b5 b4"
 
 
 def test_importance_overrules_shares() -> None:
@@ -172,20 +173,20 @@ def test_importance_overrules_shares() -> None:
     assert fair(story("b 7 5", LENT_TREE, LENT_HELD)) == ""
     world = story("b 7 5", LENT_TREE, LENT_HELD, options=OVERRIDES)
     assert fair(world) == "z InCohortReclaimWhileBorrowing"
-    (target,) = fair_targets(world.snapshot(), world.claimant(), world.settings)
+    (target,) = fair_targets(world.snapshot(), world.preemptor(), world.settings)
     assert target.compared is None
 
 
 def test_only_who_is_outranked_is_overruled() -> None:
     """Z has priority 1. A claim of 1 or of a threshold of 0 leaves it alone; y gives 2 of 7 - 5."""
     below = LENT_TREE.replace("any     1", "any     0")
-    never = LENT_TREE.replace("any     1", "any     -")
+    rules_out_none = LENT_TREE.replace("any     1", "any     -")
     equal = story("b 7 1", LENT_TREE, LENT_HELD, options=OVERRIDES)
     assert fair(equal) == "y InCohortReclaimWhileBorrowing"
     strict = story("b 7 5", below, LENT_HELD, options=OVERRIDES)
     assert fair(strict) == "y InCohortReclaimWhileBorrowing"
     assert fair(story("b 7 0", LENT_TREE, LENT_HELD, options=OVERRIDES)) == ""
-    assert fair(story("b 7 5", never, LENT_HELD, options=OVERRIDES)) == ""
+    assert fair(story("b 7 5", rules_out_none, LENT_HELD, options=OVERRIDES)) == ""
 
 
 def test_where_shares_suffice_importance_does_not_count() -> None:
@@ -232,4 +233,4 @@ def test_importance_overrules_neither_protection_nor_delay_nor_sparing() -> None
     assert fair_names(story(**given, protected="z")) == "y"
     assert fair_names(story(**given, protected="z y")) == "x"
     assert fair_names(story(**given, spared=names("z y"))) == "x"
-    assert fair_names(story(**given, may_share=False)) == ""
+    assert fair_names(story(**given, may_use_fair_sharing=False)) == ""

@@ -11,17 +11,17 @@ from fairlead.policy.kueue.preemption.classical import classical_targets
 from fairlead.policy.kueue.preemption.fair import fair_targets
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant
+from fairlead.policy.kueue.workloads import Preemptor
 from tests.policy.kueue.plain_world import PlainWorld
 from tests.policy.kueue.preemption.plain_classical import plain_classical_targets
 from tests.policy.kueue.preemption.plain_fair import plain_fair_targets
 from tests.policy.kueue.target_world import TargetWorld, target_worlds
 from tests.scale_examples import scale_examples
 
-Search = Callable[[Snapshot, Claimant, TargetWorld], list[Target]]
+Search = Callable[[Snapshot, Preemptor, TargetWorld], list[Target]]
 SEARCHES: dict[str, Search] = {
-    "fair": lambda snapshot, claimant, world: fair_targets(snapshot, claimant, world.settings),
-    "classical": lambda snapshot, claimant, _: classical_targets(snapshot, claimant),
+    "fair": lambda snapshot, preemptor, world: fair_targets(snapshot, preemptor, world.settings),
+    "classical": lambda snapshot, preemptor, _: classical_targets(snapshot, preemptor),
 }
 many = settings(max_examples=scale_examples(250))
 some = settings(max_examples=scale_examples(60))
@@ -29,11 +29,11 @@ both = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
 
 
 def found_in(world: TargetWorld, search: Search) -> list[Target]:
-    return search(world.snapshot(), world.claimant(), world)
+    return search(world.snapshot(), world.preemptor(), world)
 
 
 def names_and_reasons(targets: list[Target]) -> list[tuple[str, str]]:
-    return [(target.holder.name, target.reason) for target in targets]
+    return [(target.workload.name, target.reason) for target in targets]
 
 
 @many
@@ -55,11 +55,11 @@ def test_the_classical_search_equals_the_plain_one(world: TargetWorld) -> None:
 @given(world=target_worlds())
 def test_a_search_leaves_everything_as_it_was(search: Search, world: TargetWorld) -> None:
     snapshot, fresh = world.snapshot(), world.tree()
-    search(snapshot, world.claimant(), world)
+    search(snapshot, world.preemptor(), world)
     for node in world.nodes:
         assert snapshot.tree.charged(node.name) == fresh.charged(node.name)
         assert snapshot.tree.rank(node.name) == fresh.rank(node.name)
-    again = search(snapshot, world.claimant(), world)
+    again = search(snapshot, world.preemptor(), world)
     assert again == found_in(world, search)
 
 
@@ -69,7 +69,7 @@ def test_a_search_leaves_everything_as_it_was(search: Search, world: TargetWorld
 def test_the_claimant_fits_without_the_targets(search: Search, world: TargetWorld) -> None:
     targets = found_in(world, search)
     plain = PlainWorld(world)
-    plain.gone = [target.holder for target in targets]
+    plain.gone = [target.workload for target in targets]
     assert plain.fits() == (bool(targets) or not plain.need)
 
 
@@ -78,7 +78,7 @@ def test_no_fair_target_could_stay(world: TargetWorld) -> None:
     targets = found_in(world, SEARCHES["fair"])
     plain = PlainWorld(world)
     for spared in targets:
-        plain.gone = [target.holder for target in targets if target is not spared]
+        plain.gone = [target.workload for target in targets if target is not spared]
         assert not plain.fits()
 
 
@@ -90,12 +90,12 @@ def test_the_shares_that_are_told_justify_the_choice(world: TargetWorld) -> None
         if told is None:
             continue
         assert told.strategy in world.settings.strategies
-        assert told.claimant_before.rank <= told.claimant_after.rank
-        assert told.holder_after.rank <= told.holder_before.rank
+        assert told.preemptor_before.rank <= told.preemptor_after.rank
+        assert told.target_after.rank <= told.target_before.rank
         if told.strategy == "LessThanInitialShare":
-            assert told.claimant_after.rank < told.holder_before.rank
+            assert told.preemptor_after.rank < told.target_before.rank
         else:
-            assert told.claimant_after.rank <= told.holder_after.rank
+            assert told.preemptor_after.rank <= told.target_after.rank
 
 
 @both
@@ -105,6 +105,6 @@ def test_listing_things_in_another_order_changes_nothing(
     search: Search, world: TargetWorld, data: st.DataObject
 ) -> None:
     nodes = data.draw(st.permutations(world.nodes))
-    holders = data.draw(st.permutations(world.holders))
-    other = msgspec.structs.replace(world, nodes=tuple(nodes), holders=tuple(holders))
+    admitted = data.draw(st.permutations(world.admitted))
+    other = msgspec.structs.replace(world, nodes=tuple(nodes), admitted=tuple(admitted))
     assert found_in(other, search) == found_in(world, search)

@@ -75,7 +75,7 @@ def test_every_number_that_is_told_holds(world: CycleWorld) -> None:
     for nomination in world.nominations():
         if nomination.assignment is None:
             continue
-        queue, usage = nomination.waiting.queue, nomination.assignment.usage
+        queue, usage = nomination.pending.queue, nomination.assignment.usage
         reason = admit_reason(snapshot.tree, axes, queue, usage)
         assert all(each.holds() for each in reason.comparisons)
         snapshot.charge(queue, usage)

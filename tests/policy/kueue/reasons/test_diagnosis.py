@@ -11,9 +11,9 @@ from fairlead.model.axes import Axis, QuotaAxes
 from fairlead.model.plan import Comparison, Reason, Tally, Term
 from fairlead.policy.kueue.preemption.classical import classical_targets
 from fairlead.policy.kueue.preemption.fair import fair_targets
-from fairlead.policy.kueue.preemption.restraints import WAITS_BEFORE_SHARING, HeldBack
+from fairlead.policy.kueue.preemption.restraints import WAITS_BEFORE_SHARING, PreemptionDelay
 from fairlead.policy.kueue.preemption.targets import Target
-from fairlead.policy.kueue.reasons.diagnosis import diagnose_claim
+from fairlead.policy.kueue.reasons.diagnosis import diagnose_failed_preemption
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from tests.policy.kueue.preemption.test_search_options import (
@@ -44,20 +44,22 @@ def why(world: TargetWorld) -> Reason:
 
 
 def diagnosed(world: TargetWorld, snapshot: Snapshot) -> Reason:
-    return diagnose_claim(
+    return diagnose_failed_preemption(
         snapshot,
-        world.claimant(),
+        world.preemptor(),
         world.settings,
         axes=axes_of(world),
         now_ms=NOW_MS,
-        held_back=None if world.may_share else HeldBack(NOW_MS + 60, WAITS_BEFORE_SHARING),
+        preemption_delay=None
+        if world.may_use_fair_sharing
+        else PreemptionDelay(NOW_MS + 60, WAITS_BEFORE_SHARING),
     )
 
 
 def targets(world: TargetWorld) -> list[Target]:
     if world.settings.fair_sharing:
-        return fair_targets(world.snapshot(), world.claimant(), world.settings)
-    return classical_targets(world.snapshot(), world.claimant())
+        return fair_targets(world.snapshot(), world.preemptor(), world.settings)
+    return classical_targets(world.snapshot(), world.preemptor())
 
 
 def classical(world: TargetWorld) -> TargetWorld:
@@ -145,7 +147,7 @@ def test_all_who_may_be_asked_hold_too_little() -> None:
 def test_shares_forbid_to_take_one_more() -> None:
     """By 2 that a borrows it has 222. b: 444 (b6), 333 (b5), 222 (b4); at last 222 >= 222."""
     world = story("a 5 0")
-    b = world.holders[0].queue
+    b = world.admitted[0].queue
     assert why(world) == Reason(
         code="SharesForbid",
         queue=b,
@@ -170,7 +172,7 @@ def test_shares_forbid_to_take_a_certain_one_where_there_is_no_second_round() ->
     (comparison,) = reason.comparisons
     assert comparison.left == (Term("later share", 2000 / 9, world.queue),)
     assert comparison.relation == ">"
-    assert comparison.right == Term("later share", 1000 / 9, world.holders[0].queue)
+    assert comparison.right == Term("later share", 1000 / 9, world.admitted[0].queue)
 
 
 def test_a_side_that_borrows_less_is_told_as_a_whole() -> None:
@@ -203,7 +205,7 @@ def test_without_fair_sharing_who_would_borrow_may_take_nothing() -> None:
     )
 
 
-def held_back(**changes: Any) -> Reason:
+def preemption_delay(**changes: Any) -> Reason:
     """A claim of 4 to which b6, b5 and b4 would give way, as 111 <= 222 in the end."""
     return why(story("a 4 0", **changes))
 
@@ -212,7 +214,7 @@ def test_the_protected_stand_in_the_way() -> None:
     """Now it is 100. The first who can make room for 4 are b1 (3) and b2 (1), free at 1002."""
     protected = "b1 b2 b3 b4 b5 b6"
     options = KueueOptions(min_run_time_ms=1000)
-    reason = held_back(protected=protected, options=options)
+    reason = preemption_delay(protected=protected, options=options)
     assert (reason.code, reason.names, reason.queue) == ("ProtectedByMinRuntime", ("b2",), "b")
     assert reason.remaining_ms == 2 + 1000 - NOW_MS
     assert reason.tallies == (
@@ -221,7 +223,7 @@ def test_the_protected_stand_in_the_way() -> None:
 
 
 def test_a_claim_waits_before_it_asks() -> None:
-    reason = held_back(may_share=False)
+    reason = preemption_delay(may_use_fair_sharing=False)
     assert (reason.code, reason.names) == ("WaitsBeforeSharing", ("b6", "b5", "b4"))
     assert reason.remaining_ms == 60
 
@@ -229,7 +231,7 @@ def test_a_claim_waits_before_it_asks() -> None:
 def test_a_claim_would_loop() -> None:
     """Of the three that it would take b5 and b4 are spared. With b6 alone it has 2 of 4."""
     spared = names("b1 b2 b3 b4 b5")
-    reason = held_back(spared=spared)
+    reason = preemption_delay(spared=spared)
     assert (reason.code, reason.names) == ("WouldLoop", ("b5", "b4"))
 
 
@@ -237,16 +239,18 @@ def test_where_two_options_hold_a_claim_back_the_first_is_told() -> None:
     """Neither alone would help."""
     both = KueueOptions(min_run_time_ms=1000)
     everybody = "b1 b2 b3 b4 b5 b6"
-    reason = held_back(may_share=False, protected=everybody, options=both)
+    reason = preemption_delay(may_use_fair_sharing=False, protected=everybody, options=both)
     assert reason.code == "WaitsBeforeSharing"
-    reason = held_back(spared=names(everybody), protected=everybody, options=both)
+    reason = preemption_delay(spared=names(everybody), protected=everybody, options=both)
     assert reason.code == "ProtectedByMinRuntime"
 
 
 def test_an_option_that_does_not_matter_is_not_told() -> None:
     """222 >= 222 in the end, whoever is spared."""
-    assert why(story("a 5 0", may_share=False, spared=names("b6"))).code == "SharesForbid"
-    assert why(story("a 7 0", may_share=False)).code == "TooLittleToTake"
+    assert (
+        why(story("a 5 0", may_use_fair_sharing=False, spared=names("b6"))).code == "SharesForbid"
+    )
+    assert why(story("a 7 0", may_use_fair_sharing=False)).code == "TooLittleToTake"
 
 
 @settings(max_examples=scale_examples(200))
@@ -255,7 +259,7 @@ def test_of_every_claim_that_fails_something_true_is_told(
     world: TargetWorld, is_fair: bool
 ) -> None:
     asked = world if is_fair else classical(world)
-    assume(asked.claimant().need and not targets(asked))
+    assume(asked.preemptor().need and not targets(asked))
     reason = why(asked)
     assert all(comparison.holds() for comparison in reason.comparisons)
     assert reason.comparisons or reason.tallies or reason.names or reason.code == "PreemptionIsOff"
@@ -268,7 +272,7 @@ def test_of_every_claim_that_fails_something_true_is_told(
 def test_a_diagnosis_leaves_everything_as_it_was(world: TargetWorld, is_fair: bool) -> None:
     asked = world if is_fair else classical(world)
     snapshot, fresh = asked.snapshot(), asked.tree()
-    assume(asked.claimant().need and not targets(asked))
+    assume(asked.preemptor().need and not targets(asked))
     diagnosed(asked, snapshot)
     for node in world.nodes:
         assert snapshot.tree.charged(node.name) == fresh.charged(node.name)

@@ -14,7 +14,7 @@ from fairlead.policy.kueue.flavors.nomination import Nomination
 from fairlead.policy.kueue.preemption.targets import ShareComparison, Target
 from fairlead.policy.kueue.reasons.evict import evict_reason
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload
 from tests.policy.kueue.cycle_world import (
     CLASSICAL,
     FAIR,
@@ -49,13 +49,13 @@ def reasons(world: CycleWorld, nomination: Nomination | None = None) -> dict[Wor
     """Why each target of the first head gives way."""
     nomination = nomination or world.nominations()[0]
     return {
-        target.holder.name: reason_for(world, nomination, target) for target in nomination.targets
+        target.workload.name: reason_for(world, nomination, target) for target in nomination.targets
     }
 
 
 def reason_for(world: CycleWorld, nomination: Nomination, target: Target) -> Reason:
     snapshot = world.snapshot()
-    rules = snapshot.rules[nomination.waiting.queue]
+    rules = snapshot.rules[nomination.pending.queue]
     return evict_reason(snapshot.tree, world.axes(), rules, nomination, target)
 
 
@@ -126,15 +126,15 @@ def test_borrowers_of_weight_0_are_told_apart_before_weights(
     none, weight = Decimal(0), [weigh(ratio, Decimal(0), "cpu", True) for ratio in (200, 300)]
     compared = ShareComparison(
         strategy=strategy,
-        claimant_side=QueueName("a"),
-        claimant_before=weigh(0, none, None, False),
-        claimant_after=weigh(150, none, "cpu", True),
-        holder_side=QueueName("b"),
-        holder_before=weight[1],
-        holder_after=weight[0],
+        preemptor_side=QueueName("a"),
+        preemptor_before=weigh(0, none, None, False),
+        preemptor_after=weigh(150, none, "cpu", True),
+        target_side=QueueName("b"),
+        target_before=weight[1],
+        target_after=weight[0],
     )
-    holder = Holder(WorkloadName("k"), QueueName("b"), 0, ((0, 1),), 0, 0)
-    target = Target(holder=holder, reason="InCohortFairSharing", compared=compared)
+    admitted = AdmittedWorkload(WorkloadName("k"), QueueName("b"), 0, ((0, 1),), 0, 0)
+    target = Target(workload=admitted, reason="InCohortFairSharing", compared=compared)
     world = world_of(FAIR_SIDES, "k b 9 red/cpu=12", "cpu=6")
     reason = reason_for(world, world.nominations()[0], target)
     sign = "<" if strategy == "LessThanInitialShare" else "<="
@@ -169,7 +169,7 @@ def test_every_loss_has_numbers_and_they_hold(world: CycleWorld) -> None:
     for nomination in world.nominations():
         by_name = reasons(world, nomination) if nomination.targets else {}
         for target in nomination.targets:
-            reason = by_name[target.holder.name]
+            reason = by_name[target.workload.name]
             assert reason.code == target.reason
             assert reason.comparisons
             assert all(each.holds() for each in reason.comparisons)

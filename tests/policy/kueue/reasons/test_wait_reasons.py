@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import FlavorFungibility
 from fairlead.model.selector import LabelRequirement, Operator, Taint
-from fairlead.policy.kueue.flavors.assignment import FlavorTrial, Mode
+from fairlead.policy.kueue.flavors.assignment import AssignmentMode, FlavorTrial
 from fairlead.policy.kueue.flavors.eligibility import (
     Eligibility,
     FlavorMismatch,
@@ -18,9 +18,9 @@ from fairlead.policy.kueue.flavors.eligibility import (
     UntoleratedTaint,
 )
 from fairlead.policy.kueue.flavors.nomination import Nominator
-from fairlead.policy.kueue.reasons.wait import WaitReasons
+from fairlead.policy.kueue.reasons.wait import QuotaReasons
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.workloads import Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload
 from tests.policy.kueue.cycle_world import (
     CLASSICAL,
     FAIR,
@@ -299,7 +299,7 @@ def test_a_workload_that_waits_is_told_why(name: str) -> None:
     story = STORIES[name]
     world = world_of(story)
     (head,) = world.heads
-    reason = WaitReasons(world.snapshot(), world.axes(), world.settings).of(head)
+    reason = QuotaReasons(world.snapshot(), world.axes(), world.settings).of(head)
     assert told(reason) == [line.strip() for line in story.expected.strip().splitlines()]
 
 
@@ -308,7 +308,7 @@ def test_no_more_than_five_holders_are_told() -> None:
     held = "\n".join(f"w{at} t{at} 0 red/cpu={at % 3 + 1}" for at in range(6))
     world = world_of(Story(TWO_TEAMS.rstrip() + teams, held, "cpu=9", "", RED))
     (head,) = world.heads
-    reason = WaitReasons(world.snapshot(), world.axes(), world.settings).of(head)
+    reason = QuotaReasons(world.snapshot(), world.axes(), world.settings).of(head)
     # Borrowed: 0 1 2 0 1 2; those who borrow as much stand by name.
     assert [each.queue for each in reason.held] == ["t2", "t5", "t1", "t4", "t0"]
 
@@ -342,10 +342,10 @@ def unmet(flavor: str, *conditions: tuple[str, Operator, tuple[str, ...]]) -> Un
 def test_what_speaks_against_each_flavor_is_told(mismatch: FlavorMismatch, name: str) -> None:
     world = world_of(Story(ALONE, "", "cpu=9", ""))
     asked = (demand("cpu=1"), replace(demand("cpu=9"), flavors=[()]))
-    head = Waiting(WorkloadName("head"), QueueName("a"), 5, 0, asked)
+    head = PendingWorkload(WorkloadName("head"), QueueName("a"), 5, 0, asked)
     fine = Eligibility(flavors=("red", "blue"), mismatches=())
     none = Eligibility(flavors=(), mismatches=(mismatch, UnknownFlavor(flavor="blue")))
-    reasons = WaitReasons(world.snapshot(), world.axes(), FAIR)
+    reasons = QuotaReasons(world.snapshot(), world.axes(), FAIR)
     reason = reasons.of(head, ((fine,), (none,)))
     assert told(reason) == ["NoMatchingFlavor a", name, "blue does not exist"]
     # Without numbers of flavors there is nothing to tell but that none suits.
@@ -356,8 +356,8 @@ def test_what_speaks_against_each_flavor_is_told(mismatch: FlavorMismatch, name:
 def test_flavors_that_do_not_suit_are_not_weighed() -> None:
     world = world_of(Story(ALONE, "", "cpu=9", ""))
     asked = (replace(demand("cpu=5"), flavors=[("blue",)]),)
-    head = Waiting(WorkloadName("head"), QueueName("a"), 5, 0, asked)
-    reason = WaitReasons(world.snapshot(), world.axes(), FAIR).of(head)
+    head = PendingWorkload(WorkloadName("head"), QueueName("a"), 5, 0, asked)
+    reason = QuotaReasons(world.snapshot(), world.axes(), FAIR).of(head)
     # red would lack less: 5 - 4 < 5 - 2.
     assert told(reason) == ["ExceedsMaxQuota a", "blue/cpu: request 5 > potential 2 at a"]
 
@@ -365,7 +365,7 @@ def test_flavors_that_do_not_suit_are_not_weighed() -> None:
 @given(world=cycle_worlds())
 def test_every_number_that_is_told_holds(world: CycleWorld) -> None:
     snapshot, axes = world.snapshot(), world.axes()
-    reasons = WaitReasons(snapshot, axes, world.settings)
+    reasons = QuotaReasons(snapshot, axes, world.settings)
     nominator = Nominator(snapshot, axes, world.settings)
     for head in world.heads:
         reason = reasons.of(head)
@@ -377,7 +377,7 @@ def test_every_number_that_is_told_holds(world: CycleWorld) -> None:
             (at,) = [each for each in reason.comparisons if each.axis == held.axis]
             assert at.queue in snapshot.path(held.queue)
         if not reason.comparisons:
-            assert nominator.nominate(nominator.fewest(head)).can_proceed()
+            assert nominator.nominate(nominator.with_fewest_pods(head)).can_proceed()
         if reason.code == "ExceedsMaxQuota":
             assert not nominator.nominate(head).can_proceed()
 
@@ -385,11 +385,11 @@ def test_every_number_that_is_told_holds(world: CycleWorld) -> None:
 @given(world=cycle_worlds())
 def test_asking_changes_nothing(world: CycleWorld) -> None:
     snapshot, axes = world.snapshot(), world.axes()
-    reasons = WaitReasons(snapshot, axes, world.settings)
+    reasons = QuotaReasons(snapshot, axes, world.settings)
     before = [snapshot.tree.charged(name) for name in snapshot.parents]
     once = [reasons.of(head) for head in world.heads]
     assert [snapshot.tree.charged(name) for name in snapshot.parents] == before
-    alone = [WaitReasons(snapshot, axes, world.settings).of(head) for head in world.heads]
+    alone = [QuotaReasons(snapshot, axes, world.settings).of(head) for head in world.heads]
     assert once == alone
 
 
@@ -404,22 +404,22 @@ def test_trials_tell_how_the_flavors_that_are_taken_were_judged(world: CycleWorl
         if nomination.counts != head.counts():
             continue
         if assignment is None:
-            assert all(trial.met.mode is Mode.NO_FIT for trial in trials)
+            assert all(trial.fit.mode is AssignmentMode.NO_FIT for trial in trials)
             continue
         taken = [
             trial
             for trial in trials
             if assignment.flavors[trial.pod_set].get(trial.resource) == trial.flavor
         ]
-        assert assignment.mode == min(trial.met.mode for trial in taken)
-        assert assignment.borrow == max(trial.met.borrow for trial in taken)
-        assert dict(assignment.usage) == {trial.met.axis: trial.amount for trial in taken}
+        assert assignment.mode == min(trial.fit.mode for trial in taken)
+        assert assignment.borrow == max(trial.fit.borrow for trial in taken)
+        assert dict(assignment.usage) == {trial.fit.axis: trial.amount for trial in taken}
 
 
 def _is_sound(trial: FlavorTrial) -> bool:
     if trial.amount > trial.potential:
-        return trial.met.mode is Mode.NO_FIT
-    return (trial.met.mode is Mode.FIT) == (trial.amount <= max(0, trial.available))
+        return trial.fit.mode is AssignmentMode.NO_FIT
+    return (trial.fit.mode is AssignmentMode.FIT) == (trial.amount <= max(0, trial.available))
 
 
 def test_trials_are_told_in_the_order_of_trying() -> None:
@@ -430,7 +430,7 @@ def test_trials_are_told_in_the_order_of_trying() -> None:
     )
     nominator = Nominator(world.snapshot(), world.axes(), world.settings)
     trials = nominator.try_flavors(world.heads[0])
-    shown = [(t.pod_set, t.flavor, t.amount, t.available, t.met.mode.name) for t in trials]
+    shown = [(t.pod_set, t.flavor, t.amount, t.available, t.fit.mode.name) for t in trials]
     # red: 4 - 3 = 1 < 2, so m would have to go; blue has room, and 2 + 1 = 3 too. 1 of red fits.
     assert shown == [
         (0, "red", 2, 1, "PREEMPT"),

@@ -14,19 +14,19 @@ import msgspec
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.cycle.order import ClassicalOrder, Order, head_of, order_gates
 from fairlead.policy.kueue.cycle.tournament import Tournament
-from fairlead.policy.kueue.flavors.assignment import Assignment, Mode
+from fairlead.policy.kueue.flavors.assignment import Assignment, AssignmentMode
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Usage, Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload, Usage
 
 Outcome: TypeAlias = Literal[
     "admitted", "preempting", "skipped", "nofit", "nocandidates", "deferred"
 ]
 
 
-LookAgain: TypeAlias = Callable[[Snapshot, Nomination], Nomination]
+Renominate: TypeAlias = Callable[[Snapshot, Nomination], Nomination]
 """Returns what a nominated head needs, with the same flavors, in a snapshot without the victims."""
 
 
@@ -51,7 +51,7 @@ class KueueCycle:
         snapshot: Snapshot,
         axes: QuotaAxes,
         settings: KueueSettings,
-        look_again: LookAgain | None = None,
+        renominate: Renominate | None = None,
     ) -> None:
         """Prepare a cycle on *snapshot*, which will hold what the turns come to.
 
@@ -61,14 +61,14 @@ class KueueCycle:
         self._axes = axes
         self._settings = settings
         gate = "RecomputeAssignmentUponPreemptionTargetsOverlap"
-        self._look_again = look_again or self._nominate_again
-        self._looks_again = dict(settings.feature_gates).get(gate, True)
+        self._renominate = renominate or self._nominate_again
+        self._recomputes = dict(settings.feature_gates).get(gate, True)
         self._later: Snapshot | None = None  # without the victims; None: there are none yet
         self._victims: set[WorkloadName] = set()  # of all turns so far
 
     def run(
         self,
-        heads: Iterable[Waiting],
+        heads: Iterable[PendingWorkload],
         preempting: Collection[WorkloadName] = (),
         nominated: dict[WorkloadName, Nomination] | None = None,
     ) -> Iterator[Turn]:
@@ -90,18 +90,18 @@ class KueueCycle:
         self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName] = ()
     ) -> Iterator[Turn]:
         """Yield the turn of each head that is nominated already, in the order of turns."""
-        by_name = {each.waiting.name: each for each in nominations}
+        by_name = {each.pending.name: each for each in nominations}
         order = self._line_up(nominations, preempting)
         while (name := order.pop()) is not None:
             turn = self._take_turn(by_name[name])
-            order.changed(turn.nomination.waiting.queue)
+            order.changed(turn.nomination.pending.queue)
             yield turn
 
     def _line_up(
         self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName]
     ) -> Order:
         heads = [
-            head_of(each, is_preempting=each.waiting.name in preempting) for each in nominations
+            head_of(each, is_preempting=each.pending.name in preempting) for each in nominations
         ]
         gates = order_gates(self._settings.feature_gates)
         if self._settings.fair_sharing:
@@ -111,11 +111,11 @@ class KueueCycle:
     def _take_turn(self, nomination: Nomination) -> Turn:
         if nomination.assignment is None:
             return Turn(nomination, "nofit")
-        if any(target.holder.name in self._victims for target in nomination.targets):
-            if not self._looks_again:
+        if any(target.workload.name in self._victims for target in nomination.targets):
+            if not self._recomputes:
                 return Turn(nomination, "skipped")
-            nomination = self._look_again(self._without_victims(), nomination)
-            if nomination.assignment is not None and nomination.mode() is Mode.FIT:
+            nomination = self._renominate(self._without_victims(), nomination)
+            if nomination.assignment is not None and nomination.mode() is AssignmentMode.FIT:
                 return self._keep(nomination, "deferred", nomination.assignment.usage)
         if nomination.assignment is None:
             return Turn(nomination, "nofit")
@@ -124,21 +124,21 @@ class KueueCycle:
     def _nominate_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
         assert nominated.assignment is not None, "who asked others to give way has flavors"
         again = Nominator(snapshot, self._axes, self._settings)
-        return again.nominate(nominated.waiting, nominated.assignment.flavors)
+        return again.nominate(nominated.pending, nominated.assignment.flavors)
 
     def _settle(self, nomination: Nomination, assignment: Assignment) -> Turn:
         """Let a head that could be met have what it needs, if that is still there."""
-        queue = nomination.waiting.queue
-        if nomination.mode() is Mode.PREEMPT and not nomination.targets:
-            kept = set_aside_for(self._snapshot, queue, assignment)
+        queue = nomination.pending.queue
+        if nomination.mode() is AssignmentMode.PREEMPT and not nomination.targets:
+            kept = capacity_to_reserve(self._snapshot, queue, assignment)
             return self._keep(nomination, "nocandidates", kept)
-        if not fits_once_left(self._without_victims(), nomination):
+        if not fits_after_preemption(self._without_victims(), nomination):
             return Turn(nomination, "skipped")
         if nomination.targets and self._later is None:
             self._later = self._snapshot.copy()
         for target in nomination.targets:
-            self._victims.add(target.holder.name)
-            self._without_victims().let_leave(target.holder)
+            self._victims.add(target.workload.name)
+            self._without_victims().remove(target.workload)
         outcome: Outcome = "preempting" if nomination.targets else "admitted"
         return self._keep(nomination, outcome, assignment.usage)
 
@@ -149,20 +149,20 @@ class KueueCycle:
     def still_fits(self, nomination: Nomination) -> bool:
         """Return whether a head that has not had its turn would still be admitted, if it came."""
         assignment = nomination.assignment
-        if assignment is None or nomination.mode() is not Mode.FIT:
+        if assignment is None or nomination.mode() is not AssignmentMode.FIT:
             return False
-        return self._without_victims().fits(nomination.waiting.queue, assignment.usage)
+        return self._without_victims().fits(nomination.pending.queue, assignment.usage)
 
     def _keep(self, nomination: Nomination, outcome: Outcome, usage: Usage) -> Turn:
         """Let nobody after this turn have *usage*."""
-        queue = nomination.waiting.queue
+        queue = nomination.pending.queue
         self._snapshot.charge(queue, usage)
         if self._later is not None:
             self._later.charge(queue, usage)
         return Turn(nomination, outcome, usage)
 
 
-def set_aside_for(snapshot: Snapshot, queue: QueueName, assignment: Assignment) -> Usage:
+def capacity_to_reserve(snapshot: Snapshot, queue: QueueName, assignment: Assignment) -> Usage:
     """Return how much is set aside for a head that nobody gives way to: within its limits.
 
     It keeps others from taking that first. One that may always reclaim needs no such care.
@@ -172,18 +172,18 @@ def set_aside_for(snapshot: Snapshot, queue: QueueName, assignment: Assignment) 
     is_borrowing = assignment.borrow > 0
     kept = []
     for axis, amount in assignment.usage:
-        room = snapshot.room_under_limits(queue, axis, is_borrowing=is_borrowing)
+        room = snapshot.headroom(queue, axis, is_borrowing=is_borrowing)
         most = amount if room is None else min(amount, room)
         kept.append((axis, most if is_borrowing else max(0, most)))
     return tuple(kept)
 
 
-def fits_once_left(snapshot: Snapshot, nomination: Nomination) -> bool:
+def fits_after_preemption(snapshot: Snapshot, nomination: Nomination) -> bool:
     """Return whether a head that has flavors fits in *snapshot* once its victims have left."""
     assert nomination.assignment is not None, "who has no flavors fits nowhere"
     for target in nomination.targets:
-        snapshot.discharge(target.holder.queue, target.holder.usage)
-    fits = snapshot.fits(nomination.waiting.queue, nomination.assignment.usage)
+        snapshot.discharge(target.workload.queue, target.workload.usage)
+    fits = snapshot.fits(nomination.pending.queue, nomination.assignment.usage)
     for target in nomination.targets:
-        snapshot.charge(target.holder.queue, target.holder.usage)
+        snapshot.charge(target.workload.queue, target.workload.usage)
     return fits

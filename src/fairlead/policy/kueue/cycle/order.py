@@ -68,7 +68,7 @@ class Order(Protocol):
 
 def head_of(nomination: Nomination, *, is_preempting: bool) -> Head:
     """Return a nominated workload as the order of turns sees it."""
-    pending, assignment = nomination.waiting, nomination.assignment
+    pending, assignment = nomination.pending, nomination.assignment
     return Head(
         name=pending.name,
         queue=pending.queue,

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.memory import Promise
 from fairlead.policy.kueue.cycle.cycle import Turn
-from fairlead.policy.kueue.cycle.promises import once_they_have_left
+from fairlead.policy.kueue.cycle.promises import without_evicted
 from fairlead.policy.kueue.cycle.rounds import Rounds
-from fairlead.policy.kueue.pending.queue import PendingLine
-from fairlead.policy.kueue.preemption.restraints import ClaimRestraints, HeldBack
+from fairlead.policy.kueue.pending.queue import PendingQueue
+from fairlead.policy.kueue.preemption.restraints import PreemptionDelay, PreemptionRestraints
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload
 
 
 class PlainRounds(Rounds):
@@ -24,22 +24,22 @@ class PlainRounds(Rounds):
         snapshot: Snapshot,
         axes: QuotaAxes,
         settings: KueueSettings,
-        lines: Mapping[QueueName, PendingLine],
-        restraints: ClaimRestraints,
+        lines: Mapping[QueueName, PendingQueue],
+        restraints: PreemptionRestraints,
         promises: Mapping[WorkloadName, Promise],
     ) -> None:
         """Begin with *snapshot*, which follows what is decided, and the lines of its queues.
 
         *promises* are what earlier plans promised to those who preempt.
         """
-        decided_on = once_they_have_left(snapshot) if settings.keeps_promises else snapshot
+        decided_on = without_evicted(snapshot) if settings.keeps_promises else snapshot
         super().__init__(decided_on, snapshot.tree, axes, settings, restraints, promises)
         self.snapshot = snapshot
         self._lines = lines
 
     def leaving(self) -> frozenset[WorkloadName]:
         """Return who was told to leave, in this plan or before."""
-        return frozenset(holder.name for holder in self.snapshot.leaving())
+        return frozenset(admitted.name for admitted in self.snapshot.evicted())
 
     def keeping(self) -> list[Turn]:
         """Return the last turns of heads that keep something from others."""
@@ -52,17 +52,17 @@ class PlainRounds(Rounds):
         snapshot = self.snapshot.copy()
         leaving = self.leaving()
         awaited = {name for turn in self.preempting() for name in self.awaited(turn, leaving)}
-        for holder in self.snapshot.leaving():
-            if holder.name in awaited:
-                snapshot.let_leave(holder)
+        for admitted in self.snapshot.evicted():
+            if admitted.name in awaited:
+                snapshot.remove(admitted)
         for turn in self.keeping():
-            snapshot.charge(turn.nomination.waiting.queue, turn.kept)
+            snapshot.charge(turn.nomination.pending.queue, turn.kept)
         return snapshot
 
-    def held_back(self, waiting: Waiting) -> HeldBack | None:
+    def preemption_delay(self, pending: PendingWorkload) -> PreemptionDelay | None:
         """Return until when *waiting* may not ask by fair sharing; None: it may."""
-        return self._restraints.held_back(waiting)
+        return self._restraints.preemption_delay(pending)
 
-    def restrained(self, waiting: Waiting) -> Waiting:
+    def restrained(self, pending: PendingWorkload) -> PendingWorkload:
         """Return *waiting* with what it must not ask for now."""
-        return replace(waiting, restraint=self._restraints.of(waiting))
+        return replace(pending, restraint=self._restraints.of(pending))

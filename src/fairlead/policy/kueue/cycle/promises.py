@@ -10,43 +10,45 @@ from typing import Final
 
 from fairlead.model.memory import Promise
 from fairlead.policy.kueue.cycle.cycle import Turn
-from fairlead.policy.kueue.flavors.assignment import Mode
+from fairlead.policy.kueue.flavors.assignment import AssignmentMode
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder, Waiting
+from fairlead.policy.kueue.workloads import AdmittedWorkload, PendingWorkload
 
 NOT_YET: Final = 1 << 62
 """When somebody has quota who waits for it: later than all who have it."""
 
 
-def promised_holder(turn: Turn) -> Holder:
+def promised_workload(turn: Turn) -> AdmittedWorkload:
     """Return the one whose *turn* keeps something as if it had that, the last who started.
 
     So a claim that would have to take it is known, and takes nobody else of that queue instead.
     """
-    waiting = turn.nomination.waiting
-    return Holder(
-        name=waiting.name,
-        queue=waiting.queue,
-        priority=waiting.priority,
+    pending = turn.nomination.pending
+    return AdmittedWorkload(
+        name=pending.name,
+        queue=pending.queue,
+        priority=pending.priority,
         usage=turn.kept,
-        queued_ms=waiting.queued_ms,
+        queued_ms=pending.queued_ms,
         reserved_ms=NOT_YET,
     )
 
 
-def once_they_have_left(snapshot: Snapshot) -> Snapshot:
+def without_evicted(snapshot: Snapshot) -> Snapshot:
     """Return the tree of *snapshot* without those who were told to leave."""
     later = snapshot.copy()
-    for holder in snapshot.leaving():
-        later.let_leave(holder)
+    for admitted in snapshot.evicted():
+        later.remove(admitted)
     return later
 
 
-def kept_promise(nominator: Nominator, head: Waiting, promise: Promise | None) -> Nomination | None:
+def kept_promise(
+    nominator: Nominator, head: PendingWorkload, promise: Promise | None
+) -> Nomination | None:
     """Return what *head* was promised, if there is room for it; None: it has no right any more.
 
     A promise that nobody knows the terms of, since it was read from objects, is made anew.
     """
     kept = nominator.nominate(head) if promise is None else nominator.as_promised(head, promise)
-    return kept if kept.mode() is Mode.FIT else None
+    return kept if kept.mode() is AssignmentMode.FIT else None

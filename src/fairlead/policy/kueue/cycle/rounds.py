@@ -8,11 +8,11 @@ from fairlead.model.axes import QuotaAxes, WorkloadName
 from fairlead.model.memory import Promise
 from fairlead.policy.kueue.cycle.cycle import Turn
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
+from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload
 
 
 class Rounds(ABC):
@@ -28,7 +28,7 @@ class Rounds(ABC):
         present: QuotaTree,
         axes: QuotaAxes,
         settings: KueueSettings,
-        restraints: ClaimRestraints,
+        restraints: PreemptionRestraints,
         promises: Mapping[WorkloadName, Promise],
     ) -> None:
         """Begin with what earlier plans promised to those who preempt."""
@@ -38,9 +38,9 @@ class Rounds(ABC):
         self._settings = settings
         self._restraints = restraints
         self._promises = dict(promises)
-        self._told: set[WorkloadName] = set()  # to leave, in this plan
+        self._evicted: set[WorkloadName] = set()  # to leave, in this plan
         self.last: dict[WorkloadName, Turn] = {}  # of those that had one and wait
-        self.starts_left: int | None = None  # after how many pods to stop; None: not at all
+        self.pods_left_to_start: int | None = None  # after how many pods to stop; None: not at all
 
     @abstractmethod
     def run(self) -> Iterator[Turn]:
@@ -48,18 +48,18 @@ class Rounds(ABC):
 
     def has_started_enough(self) -> bool:
         """Return whether to stop here, because enough pods have started."""
-        return self.starts_left is not None and self.starts_left <= 0
+        return self.pods_left_to_start is not None and self.pods_left_to_start <= 0
 
     @abstractmethod
     def leaving(self) -> frozenset[WorkloadName]:
         """Return who was told to leave, in this plan or before."""
 
-    def newly_told(self, turn: Turn) -> list[Target]:
+    def newly_evicted(self, turn: Turn) -> list[Target]:
         """Return who gives way in *turn* and was not told to leave before."""
         return [
             each
             for each in turn.targets
-            if not each.holder.is_evicted and each.holder.name not in self._told
+            if not each.workload.is_evicted and each.workload.name not in self._evicted
         ]
 
     def preempting(self) -> list[Turn]:
@@ -68,41 +68,41 @@ class Rounds(ABC):
 
     def awaited(self, turn: Turn, leaving: frozenset[WorkloadName]) -> list[WorkloadName]:
         """Return for whom of *leaving* one that is preempting waits, by name."""
-        promise = self._promises.get(turn.nomination.waiting.name)
+        promise = self._promises.get(turn.nomination.pending.name)
         own = () if promise is None else leaving.intersection(promise.waits_for)
         return sorted(own or leaving)
 
     def chosen(self) -> dict[WorkloadName, Nomination]:
         """Return those that preempt as they were nominated, where they have chosen for good."""
-        return {turn.nomination.waiting.name: turn.nomination for turn in self.preempting()}
+        return {turn.nomination.pending.name: turn.nomination for turn in self.preempting()}
 
-    def _tell_targets(self, turn: Turn) -> list[Holder]:
+    def _evict_targets(self, turn: Turn) -> list[AdmittedWorkload]:
         """Return whom *turn* tells to leave now, and note what is promised for that."""
-        nomination, name = turn.nomination, turn.nomination.waiting.name
-        told = self.newly_told(turn)
+        nomination, name = turn.nomination, turn.nomination.pending.name
+        told = self.newly_evicted(turn)
         for target in told:
             self._restraints.record(name, target)
-            self._told.add(target.holder.name)
+            self._evicted.add(target.workload.name)
         if nomination.assignment is not None and (turn.targets or name not in self._promises):
             self._promises[name] = Promise(
                 flavors=nomination.assignment.flavors,
                 counts=nomination.counts,
-                waits_for=tuple(target.holder.name for target in turn.targets),
+                waits_for=tuple(target.workload.name for target in turn.targets),
             )
-        return [target.holder for target in told]
+        return [target.workload for target in told]
 
-    def _holder(self, turn: Turn) -> Holder:
+    def _holder(self, turn: Turn) -> AdmittedWorkload:
         """Return one that is admitted now, and count its pods."""
-        if self.starts_left is not None:
-            self.starts_left -= sum(turn.nomination.counts)
-        waiting, assignment = turn.nomination.waiting, turn.nomination.assignment
+        if self.pods_left_to_start is not None:
+            self.pods_left_to_start -= sum(turn.nomination.counts)
+        pending, assignment = turn.nomination.pending, turn.nomination.assignment
         assert assignment is not None, "who is admitted has flavors"
-        return Holder(
-            name=waiting.name,
-            queue=waiting.queue,
-            priority=waiting.priority,
+        return AdmittedWorkload(
+            name=pending.name,
+            queue=pending.queue,
+            priority=pending.priority,
             usage=assignment.usage,
-            queued_ms=waiting.queued_ms,
+            queued_ms=pending.queued_ms,
             reserved_ms=self._restraints.now_ms,
             is_protected=self._settings.options.min_run_time_ms > 0,
         )

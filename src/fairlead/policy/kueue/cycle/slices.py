@@ -17,8 +17,8 @@ from fairlead.policy.kueue.snapshot.build import quota_tree, rules_of, trees_of
 from fairlead.policy.kueue.workloads import Usage
 
 
-def may_be_cut(
-    state: ClusterState, settings: KueueSettings, waiting: WaitingPods, starts: int
+def may_be_sliced(
+    state: ClusterState, settings: KueueSettings, pending: WaitingPods, starts: int
 ) -> bool:
     """Return whether more than *starts* pods wait, all of which plainly get quota in one plan.
 
@@ -26,11 +26,11 @@ def may_be_cut(
     a promise from an earlier plan; nor where past use counts, which a plan adds to. Cost: the
     workloads that changed, and the queues.
     """
-    if sum(waiting.by_shape().values()) <= starts:
+    if sum(pending.by_shape().values()) <= starts:
         return False
     if settings.admission_fair_sharing is not None or state.promised:
         return False
-    wheres = [shape.constraints for shape in waiting.by_shape()]
+    wheres = [shape.constraints for shape in pending.by_shape()]
     if any(each.node_selector or each.node_terms or each.unsupported for each in wheres):
         return False
     if any(each.node_taints for each in state.catalogue.flavors.values()):

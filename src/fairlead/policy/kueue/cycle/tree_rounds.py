@@ -12,7 +12,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.policy.kueue.cycle.cycle import KueueCycle, Turn
 from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.pending.queue import PendingLine
+from fairlead.policy.kueue.pending.queue import PendingQueue
 
 
 class TreeRounds(PlainRounds):
@@ -34,10 +34,10 @@ class TreeRounds(PlainRounds):
             has_changed = is_retried = goes_on = False
             promises = self._promises.copy()
             for turn in list(self._cycle()):
-                if turn.outcome == "admitted" or self.newly_told(turn):
+                if turn.outcome == "admitted" or self.newly_evicted(turn):
                     has_changed = True
                     yield turn
-                line = self._lines[turn.nomination.waiting.queue]
+                line = self._lines[turn.nomination.pending.queue]
                 before = line.head()
                 self._follow(turn, line)
                 head = line.head()
@@ -56,26 +56,26 @@ class TreeRounds(PlainRounds):
         cycle = KueueCycle(self.snapshot.copy(), self._axes, self._settings)
         return cycle.run(heads, preempting, self._nominated)
 
-    def _follow(self, turn: Turn, line: PendingLine) -> None:
+    def _follow(self, turn: Turn, line: PendingQueue) -> None:
         """Let snapshot and line follow a turn."""
-        waiting = turn.nomination.waiting
-        self.last[waiting.name] = turn
+        pending = turn.nomination.pending
+        self.last[pending.name] = turn
         match turn.outcome:
             case "admitted":
-                del self.last[waiting.name]
-                line.admit(waiting.name)
-                self._promises.pop(waiting.name, None)
-                holder = self._holder(turn)
-                self.snapshot.admit(holder)
-                if self.snapshot.uses is not None:
-                    self.snapshot.uses.admit(holder.name, holder.usage)
+                del self.last[pending.name]
+                line.admit(pending.name)
+                self._promises.pop(pending.name, None)
+                admitted = self._holder(turn)
+                self.snapshot.admit(admitted)
+                if self.snapshot.local_usage is not None:
+                    self.snapshot.local_usage.admit(admitted.name, admitted.usage)
             case "preempting":
-                line.preempting = waiting.name
-                for holder in self._tell_targets(turn):
-                    self.snapshot.let_be_evicted(holder)
+                line.preempting = pending.name
+                for admitted in self._evict_targets(turn):
+                    self.snapshot.mark_evicted(admitted)
             case "nofit" | "nocandidates":
-                line.set_aside(waiting.name)
-                self._promises.pop(waiting.name, None)
+                line.mark_inadmissible(pending.name)
+                self._promises.pop(pending.name, None)
             case "skipped" | "deferred":
                 pass  # it stays the head, and is asked again if anything changed
             case _:

@@ -22,7 +22,7 @@ from fairlead.policy.kueue.cycle.order import ClassicalOrder, Order, head_of, or
 from fairlead.policy.kueue.cycle.rounds import Rounds
 from fairlead.policy.kueue.cycle.tournament import Tournament
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.workloads import Holder, Usage
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Usage
 
 
 class TurnByTurn(Rounds):
@@ -46,11 +46,11 @@ class TurnByTurn(Rounds):
         while not self._may_stop() and (name := self._whose_turn()) is not None:
             nomination, changed_times = self._competing.pop(name)
             if changed_times != self._changed_times:
-                nomination = self._look_again(nomination)
+                nomination = self._renominate(nomination)
             if self._can_proceed(nomination) and self._is_left_over(nomination):
                 yield from self._take_turn(nomination)
             elif self._refuse(nomination):
-                self._let_compete(nomination.waiting.queue)
+                self._let_compete(nomination.pending.queue)
 
     def _keep_promises(self) -> Iterator[Turn]:
         """Yield the turns of those who have what was promised to them; the others wait on.
@@ -62,26 +62,26 @@ class TurnByTurn(Rounds):
         kept = self._kept()
         leaving = self.leaving() if kept else frozenset()
         kept.sort(key=lambda turn: self._waits_on(turn, leaving))
-        self._promised = {turn.nomination.waiting.name: turn for turn in kept}
+        self._promised = {turn.nomination.pending.name: turn for turn in kept}
         for turn in kept:
-            waiting = turn.nomination.waiting
+            pending = turn.nomination.pending
             if self._may_start_now(turn, spares_all=self._waits_on(turn, leaving)):
                 admitted = replace(turn, outcome="admitted")
                 yield admitted
-                self._promises.pop(waiting.name, None)
-                del self._promised[waiting.name]
+                self._promises.pop(pending.name, None)
+                del self._promised[pending.name]
                 self._release(turn)
                 self._let_start(self._holder(admitted))
             else:
-                self.last[waiting.name] = turn
+                self.last[pending.name] = turn
 
     def _waits_on(self, turn: Turn, leaving: frozenset[WorkloadName]) -> bool:
         """Return whether somebody of *leaving* leaves for it, or may do so."""
-        promise = self._promises.get(turn.nomination.waiting.name)
+        promise = self._promises.get(turn.nomination.pending.name)
         return bool(leaving) if promise is None else not leaving.isdisjoint(promise.waits_for)
 
     def _take_turn(self, nomination: Nomination) -> Iterator[Turn]:
-        assignment, queue = nomination.assignment, nomination.waiting.queue
+        assignment, queue = nomination.assignment, nomination.pending.queue
         assert assignment is not None, "who can proceed has flavors"
         turn = Turn(nomination, "preempting", assignment.usage)
         has_room = not nomination.targets and self._may_start_now(turn, spares_all=True)
@@ -94,10 +94,10 @@ class TurnByTurn(Rounds):
             self._let_start(self._holder(turn))
             self._let_compete(queue)
             return
-        self.last[nomination.waiting.name] = self._promised[nomination.waiting.name] = turn
-        for holder in self._tell_targets(turn):
-            self._use_changed(holder.queue)
-            self._tell_to_leave(holder)
+        self.last[nomination.pending.name] = self._promised[nomination.pending.name] = turn
+        for admitted in self._evict_targets(turn):
+            self._use_changed(admitted.queue)
+            self._tell_to_leave(admitted)
         self._promise(turn)
 
     def _may_stop(self) -> bool:
@@ -113,16 +113,16 @@ class TurnByTurn(Rounds):
             self._order = self._new_order()
         return self._order.pop()
 
-    def _let_start(self, holder: Holder) -> None:
-        self._started.add(holder.name)
-        self.decided_on.admit(holder)
-        self._admit(holder)
+    def _let_start(self, admitted: AdmittedWorkload) -> None:
+        self._started.add(admitted.name)
+        self.decided_on.admit(admitted)
+        self._admit(admitted)
 
     def _can_proceed(self, nomination: Nomination) -> bool:
         """Return whether it fits, or would once others have left who may be told to."""
         if not nomination.targets:
             return nomination.can_proceed()
-        names = [target.holder.name for target in nomination.targets]
+        names = [target.workload.name for target in nomination.targets]
         return self._started.isdisjoint(names) and self._promised.keys().isdisjoint(names)
 
     def _may_start_now(self, turn: Turn, *, spares_all: bool) -> bool:
@@ -132,31 +132,31 @@ class TurnByTurn(Rounds):
         once those have left who leave for them. Cost: the depth for each that is promised
         something, and for each that leaves.
         """
-        waiting = turn.nomination.waiting
-        if not self._fits_now(waiting.queue, turn.kept):
+        pending = turn.nomination.pending
+        if not self._fits_now(pending.queue, turn.kept):
             return False
         if not spares_all:
             return True
-        others = [each for name, each in self._promised.items() if name != waiting.name]
+        others = [each for name, each in self._promised.items() if name != pending.name]
         before = [each for each in others if self._has_room_once_left(each)]
         if not before:
             return True
-        self.present.charge_axes(waiting.queue, turn.kept)
+        self.present.charge_axes(pending.queue, turn.kept)
         is_left = all(map(self._has_room_once_left, before))
-        self.present.discharge_axes(waiting.queue, turn.kept)
+        self.present.discharge_axes(pending.queue, turn.kept)
         return is_left
 
     def _has_room_once_left(self, turn: Turn) -> bool:
         """Return whether one fits as soon as those have left who leave for it."""
-        present, waiting = self.present, turn.nomination.waiting
-        promise, leaving = self._promises.get(waiting.name), self._leaving_holders()
+        present, pending = self.present, turn.nomination.pending
+        promise, leaving = self._promises.get(pending.name), self._leaving_holders()
         names = () if promise is None else promise.waits_for
         gone = [leaving[name] for name in names if name in leaving]
-        for holder in gone:
-            present.discharge_axes(holder.queue, holder.usage)
-        fits = not present.lacking(waiting.queue, turn.kept)
-        for holder in reversed(gone):
-            present.charge_axes(holder.queue, holder.usage)
+        for admitted in gone:
+            present.discharge_axes(admitted.queue, admitted.usage)
+        fits = not present.lacking(pending.queue, turn.kept)
+        for admitted in reversed(gone):
+            present.charge_axes(admitted.queue, admitted.usage)
         return fits
 
     def _new_order(self) -> Order:
@@ -176,7 +176,7 @@ class TurnByTurn(Rounds):
         """Let the first who can be met of those left in *queue* compete, if there is one."""
         found = self._next_in(queue)
         if found is not None:
-            self._competing[found.waiting.name] = found, self._changed_times
+            self._competing[found.pending.name] = found, self._changed_times
             if self._order is not None:
                 self._order.enter(head_of(found, is_preempting=False))
 
@@ -193,7 +193,7 @@ class TurnByTurn(Rounds):
         """Return the first in *queue* who competes; who comes before it steps aside."""
 
     @abstractmethod
-    def _look_again(self, nomination: Nomination) -> Nomination:
+    def _renominate(self, nomination: Nomination) -> Nomination:
         """Return what a head that was nominated needs now."""
 
     @abstractmethod
@@ -201,7 +201,7 @@ class TurnByTurn(Rounds):
         """Return whether *usage* is available before anybody else has left."""
 
     @abstractmethod
-    def _leaving_holders(self) -> Mapping[WorkloadName, Holder]:
+    def _leaving_holders(self) -> Mapping[WorkloadName, AdmittedWorkload]:
         """Return who was told to leave and is still there."""
 
     @abstractmethod
@@ -213,11 +213,11 @@ class TurnByTurn(Rounds):
         """Set one aside who cannot be met; return whether the next of its queue may compete."""
 
     @abstractmethod
-    def _admit(self, holder: Holder) -> None:
+    def _admit(self, admitted: AdmittedWorkload) -> None:
         """Let one who waits have quota, as it has already in what is decided on."""
 
     @abstractmethod
-    def _tell_to_leave(self, holder: Holder) -> None:
+    def _tell_to_leave(self, admitted: AdmittedWorkload) -> None:
         """Let one who has quota leave."""
 
     @abstractmethod

@@ -15,10 +15,10 @@ from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.queue import FlavorFungibility, ResourceGroup
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant, Demand, Usage, Waiting
+from fairlead.policy.kueue.workloads import Demand, PendingWorkload, Preemptor, Usage
 
 
-class Mode(IntEnum):
+class AssignmentMode(IntEnum):
     """How a request could be met, the best one last."""
 
     NO_FIT = 0
@@ -28,11 +28,11 @@ class Mode(IntEnum):
     FIT = 4
 
 
-class Met(NamedTuple):
+class ResourceFit(NamedTuple):
     """How one resource of a flavor could be met."""
 
     axis: int
-    mode: Mode
+    mode: AssignmentMode
     borrow: int  # how high in the tree quota is borrowed from; 0: not at all
 
 
@@ -44,15 +44,15 @@ class FlavorTrial(NamedTuple):
     resource: str
     flavor: str
     amount: int  # of all its pods, with what earlier pod sets took of the same axis
-    met: Met
+    fit: ResourceFit
     available: int  # negative where more is in use than is allowed
     potential: int
 
 
-class _Course(NamedTuple):
+class _Progress(NamedTuple):
     """What one assignment has come to so far."""
 
-    head: Waiting
+    head: PendingWorkload
     taken: dict[int, int]  # by axis
     trials: list[FlavorTrial] | None  # None: nobody asks for them
 
@@ -60,14 +60,14 @@ class _Course(NamedTuple):
 class Assignment(msgspec.Struct, frozen=True, gc=False):
     """The flavors of every pod set, and how the worst resource could be met."""
 
-    mode: Mode
+    mode: AssignmentMode
     flavors: tuple[dict[str, str], ...]
     usage: Usage
     need: frozenset[int]  # axes on which others would have to give way
     borrow: int
 
 
-FindTargets: TypeAlias = Callable[[Claimant], Sequence[Target]]
+FindTargets: TypeAlias = Callable[[Preemptor], Sequence[Target]]
 """Returns who would have to give way to a claimant; nobody if it cannot have its place."""
 
 
@@ -90,7 +90,7 @@ class FlavorAssigner:
 
     def assign(
         self,
-        head: Waiting,
+        head: PendingWorkload,
         only: Sequence[Mapping[str, str]] | None = None,
         trials: list[FlavorTrial] | None = None,
     ) -> Assignment | None:
@@ -100,122 +100,131 @@ class FlavorAssigner:
         was tried is added to *trials*, in the order of trying; if some resource cannot be met, the
         last pod set and resource group there are those at which it failed.
         """
-        course = _Course(head, {}, trials)
-        met: list[Met] = []
+        progress = _Progress(head, {}, trials)
+        fit: list[ResourceFit] = []
         flavors: list[dict[str, str]] = []
         for at in range(len(head.demands)):
-            found = self._assign_set(course, at, None if only is None else only[at])
+            found = self._assign_set(progress, at, None if only is None else only[at])
             if found is None:
                 return None
             flavors.append(found[0])
-            met += found[1]
-        return _assignment(flavors, met, course.taken)
+            fit += found[1]
+        return _assignment(flavors, fit, progress.taken)
 
     def _assign_set(
-        self, course: _Course, at: int, settled: Mapping[str, str] | None
-    ) -> tuple[dict[str, str], list[Met]] | None:
+        self, progress: _Progress, at: int, settled: Mapping[str, str] | None
+    ) -> tuple[dict[str, str], list[ResourceFit]] | None:
         """Return the flavors of one pod set and how each is met, and count them as taken."""
-        demand, taken = course.head.demands[at], course.taken
-        groups = self._snapshot.rules[course.head.queue].resource_groups
+        demand, taken = progress.head.demands[at], progress.taken
+        groups = self._snapshot.rules[progress.head.queue].resource_groups
         chosen: dict[str, str] = {}
-        met: list[Met] = []
-        for number, wanted in wanted_by_group(groups, demand):
+        fit: list[ResourceFit] = []
+        for number, requested in demand_by_group(groups, demand):
             allowed = None if demand.flavors is None else demand.flavors[number]
             if settled is not None:
-                allowed = {settled[name] for name in wanted}
-            best = self._best_flavor(course, (at, number), wanted, allowed)
+                allowed = {settled[name] for name in requested}
+            best = self._best_flavor(progress, (at, number), requested, allowed)
             if best is None:
                 return None
-            flavor, ways = best
-            met += ways
-            for way, amount in zip(ways, wanted.values(), strict=True):
+            flavor, fits = best
+            fit += fits
+            for way, amount in zip(fits, requested.values(), strict=True):
                 taken[way.axis] = taken.get(way.axis, 0) + amount
-            chosen |= dict.fromkeys(wanted, flavor)
-        return None if uncovered(groups, demand) else (chosen, met)
+            chosen |= dict.fromkeys(requested, flavor)
+        return None if uncovered(groups, demand) else (chosen, fit)
 
     def _best_flavor(
         self,
-        course: _Course,
+        progress: _Progress,
         at: tuple[int, int],
-        wanted: Mapping[str, int],
+        requested: Mapping[str, int],
         allowed: Collection[str] | None,
-    ) -> tuple[str, list[Met]] | None:
+    ) -> tuple[str, list[ResourceFit]] | None:
         """Return the flavor to take for all of *wanted*, and how each is met.
 
         *at* is which pod set, and of which resource group the flavors are.
         """
-        head, taken = course.head, course.taken
+        head, taken = progress.head, progress.taken
         rules = self._snapshot.rules[head.queue]
         fungibility = rules.fungibility
-        best: tuple[tuple[int, ...], str, list[Met]] | None = None
+        best: tuple[tuple[int, ...], str, list[ResourceFit]] | None = None
         for flavor in rules.resource_groups[at[1]].flavors:
             if allowed is not None and flavor not in allowed:
                 continue
-            ways = [
-                self._way(head, flavor, resource, amount, taken)
-                for resource, amount in wanted.items()
+            fits = [
+                self._fit(head, flavor, resource, amount, taken)
+                for resource, amount in requested.items()
             ]
-            if course.trials is not None:
-                course.trials.extend(self._trials(course, at, flavor, wanted, ways))
-            worst = min(ways, key=lambda way: _value(way, fungibility))
+            if progress.trials is not None:
+                progress.trials.extend(self._trials(progress, at, flavor, requested, fits))
+            worst = min(fits, key=lambda way: _value(way, fungibility))
             value = _value(worst, fungibility)
             # A flavor that ends the search is taken, even if an earlier one would be preferred.
             if _may_stop(worst, fungibility):
-                return flavor, ways
-            if worst.mode > Mode.NO_FIT and (best is None or value > best[0]):
-                best = (value, flavor, ways)
+                return flavor, fits
+            if worst.mode > AssignmentMode.NO_FIT and (best is None or value > best[0]):
+                best = (value, flavor, fits)
         return None if best is None else (best[1], best[2])
 
-    def _way(
-        self, head: Waiting, flavor: str, resource: str, amount: int, taken: Mapping[int, int]
-    ) -> Met:
+    def _fit(
+        self,
+        head: PendingWorkload,
+        flavor: str,
+        resource: str,
+        amount: int,
+        taken: Mapping[int, int],
+    ) -> ResourceFit:
         """Return how *amount* of one resource could be met beside what was *taken* before."""
         tree, queue = self._snapshot.tree, head.queue
         axis = self._axes.index(resource, flavor)
         assert axis is not None, f"{flavor}/{resource} is no axis"
         amount += taken.get(axis, 0)
         if amount > tree.potential_on(queue, axis):
-            return Met(axis, Mode.NO_FIT, 0)
+            return ResourceFit(axis, AssignmentMode.NO_FIT, 0)
         if amount <= max(0, tree.available_on(queue, axis)):
-            return Met(axis, Mode.FIT, self._level(queue, axis, amount))
+            return ResourceFit(axis, AssignmentMode.FIT, self._level(queue, axis, amount))
         if not self._may_preempt(queue, axis, amount):
-            return Met(axis, Mode.NO_FIT, 0)
-        claimant = head.claimant(((axis, amount),), frozenset({axis}))
-        return self._with_victims(claimant, axis, amount)
+            return ResourceFit(axis, AssignmentMode.NO_FIT, 0)
+        preemptor = head.preemptor(((axis, amount),), frozenset({axis}))
+        return self._with_victims(preemptor, axis, amount)
 
     def _trials(
         self,
-        course: _Course,
+        progress: _Progress,
         at: tuple[int, int],
         flavor: str,
-        wanted: Mapping[str, int],
-        ways: Sequence[Met],
+        requested: Mapping[str, int],
+        fits: Sequence[ResourceFit],
     ) -> Iterator[FlavorTrial]:
         """Tell how a flavor was judged."""
-        tree, queue = self._snapshot.tree, course.head.queue
-        for (resource, amount), way in zip(wanted.items(), ways, strict=True):
+        tree, queue = self._snapshot.tree, progress.head.queue
+        for (resource, amount), way in zip(requested.items(), fits, strict=True):
             yield FlavorTrial(
                 pod_set=at[0],
                 group=at[1],
                 resource=resource,
                 flavor=flavor,
-                amount=amount + course.taken.get(way.axis, 0),
-                met=way,
+                amount=amount + progress.taken.get(way.axis, 0),
+                fit=way,
                 available=tree.available_on(queue, way.axis),
                 potential=tree.potential_on(queue, way.axis),
             )
 
-    def _with_victims(self, claimant: Claimant, axis: int, amount: int) -> Met:
-        victims = [target.holder for target in self._find_targets(claimant)]
+    def _with_victims(self, preemptor: Preemptor, axis: int, amount: int) -> ResourceFit:
+        victims = [target.workload for target in self._find_targets(preemptor)]
         if not victims:
-            return Met(axis, Mode.NO_CANDIDATES, self._level(claimant.queue, axis, amount))
+            return ResourceFit(
+                axis, AssignmentMode.NO_CANDIDATES, self._level(preemptor.queue, axis, amount)
+            )
         for victim in victims:
             self._snapshot.discharge(victim.queue, victim.usage)
-        level = self._level(claimant.queue, axis, amount)
+        level = self._level(preemptor.queue, axis, amount)
         for victim in victims:
             self._snapshot.charge(victim.queue, victim.usage)
-        is_own = any(victim.queue == claimant.queue for victim in victims)
-        return Met(axis, Mode.PREEMPT if is_own else Mode.RECLAIM, level)
+        is_own = any(victim.queue == preemptor.queue for victim in victims)
+        return ResourceFit(
+            axis, AssignmentMode.PREEMPT if is_own else AssignmentMode.RECLAIM, level
+        )
 
     def _may_preempt(self, queue: QueueName, axis: int, amount: int) -> bool:
         """Return whether it is worth a search for victims."""
@@ -236,7 +245,7 @@ class FlavorAssigner:
         return self._snapshot.heights[name]
 
 
-def wanted_by_group(
+def demand_by_group(
     groups: Sequence[ResourceGroup], demand: Demand
 ) -> Iterator[tuple[int, dict[str, int]]]:
     """Yield the number of each group that *demand* asks something of, and how much of what.
@@ -245,10 +254,10 @@ def wanted_by_group(
     """
     rest = demand.total()
     for number, group in enumerate(groups):
-        wanted = {name: amount for name, amount in rest.items() if name in group.resources}
-        if wanted:
-            rest = {name: amount for name, amount in rest.items() if name not in wanted}
-            yield number, wanted
+        requested = {name: amount for name, amount in rest.items() if name in group.resources}
+        if requested:
+            rest = {name: amount for name, amount in rest.items() if name not in requested}
+            yield number, requested
 
 
 def uncovered(groups: Sequence[ResourceGroup], demand: Demand) -> list[str]:
@@ -257,28 +266,31 @@ def uncovered(groups: Sequence[ResourceGroup], demand: Demand) -> list[str]:
     return [name for name, amount in demand.requests.items() if amount > 0 and name not in covered]
 
 
-def _value(way: Met, fungibility: FlavorFungibility) -> tuple[int, ...]:
+def _value(way: ResourceFit, fungibility: FlavorFungibility) -> tuple[int, ...]:
     """Return what orders ways to meet a request, the best one last."""
-    if fungibility.preference == "BorrowingOverPreemption" or way.mode <= Mode.NO_CANDIDATES:
+    if (
+        fungibility.preference == "BorrowingOverPreemption"
+        or way.mode <= AssignmentMode.NO_CANDIDATES
+    ):
         return (way.mode, -way.borrow)
-    return (Mode.PREEMPT, -way.borrow, way.mode)
+    return (AssignmentMode.PREEMPT, -way.borrow, way.mode)
 
 
-def _may_stop(way: Met, fungibility: FlavorFungibility) -> bool:
+def _may_stop(way: ResourceFit, fungibility: FlavorFungibility) -> bool:
     """Return whether a flavor with this worst resource is good enough to try no other."""
-    is_met = way.mode == Mode.FIT or (
-        way.mode >= Mode.PREEMPT and fungibility.when_can_preempt == "MayStopSearch"
+    is_met = way.mode == AssignmentMode.FIT or (
+        way.mode >= AssignmentMode.PREEMPT and fungibility.when_can_preempt == "MayStopSearch"
     )
     return is_met and (way.borrow == 0 or fungibility.when_can_borrow == "MayStopSearch")
 
 
 def _assignment(
-    flavors: Sequence[dict[str, str]], met: Sequence[Met], taken: Mapping[int, int]
+    flavors: Sequence[dict[str, str]], fit: Sequence[ResourceFit], taken: Mapping[int, int]
 ) -> Assignment:
     return Assignment(
-        mode=min((way.mode for way in met), default=Mode.FIT),
+        mode=min((way.mode for way in fit), default=AssignmentMode.FIT),
         flavors=tuple(flavors),
         usage=tuple(sorted((axis, amount) for axis, amount in taken.items() if amount > 0)),
-        need=frozenset(way.axis for way in met if way.mode != Mode.FIT),
-        borrow=max((way.borrow for way in met), default=0),
+        need=frozenset(way.axis for way in fit if way.mode != AssignmentMode.FIT),
+        borrow=max((way.borrow for way in fit), default=0),
     )

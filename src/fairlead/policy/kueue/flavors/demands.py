@@ -8,7 +8,7 @@ from fairlead.model.workload import PodConstraints, PodSet, Workload
 from fairlead.policy.kueue.flavors.eligibility import Eligibility, eligible_flavors
 from fairlead.policy.kueue.pending.order import queued_ms
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.workloads import Demand, Waiting
+from fairlead.policy.kueue.workloads import Demand, PendingWorkload
 
 Eligibilities: TypeAlias = tuple[tuple[Eligibility, ...], ...]
 """For each pod set, by resource group."""
@@ -29,7 +29,7 @@ class DemandReader:
         self._known: dict[tuple[str, PodConstraints], tuple[Eligibility, ...]] = {}
         self._demands: dict[tuple[str, tuple[PodSet, ...]], tuple[Demand, ...]] = {}
 
-    def waiting(self, workload: Workload, rules: ClusterQueue) -> Waiting:
+    def pending(self, workload: Workload, rules: ClusterQueue) -> PendingWorkload:
         """Return *workload*, which is in the ClusterQueue of *rules*, as one that waits."""
         key = (workload.queue, workload.pod_sets)
         demands = self._demands.get(key)
@@ -37,7 +37,7 @@ class DemandReader:
             if len(self._demands) >= _MOST_KNOWN:
                 self._demands.clear()
             demands = self._demands[key] = self._of_workload(workload, rules)
-        return Waiting(
+        return PendingWorkload(
             workload.name,
             workload.queue,
             workload.priority,

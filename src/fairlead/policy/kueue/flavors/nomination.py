@@ -12,13 +12,18 @@ import msgspec
 
 from fairlead.model.axes import QuotaAxes
 from fairlead.model.memory import Promise
-from fairlead.policy.kueue.flavors.assignment import Assignment, FlavorAssigner, FlavorTrial, Mode
+from fairlead.policy.kueue.flavors.assignment import (
+    Assignment,
+    AssignmentMode,
+    FlavorAssigner,
+    FlavorTrial,
+)
 from fairlead.policy.kueue.preemption.classical import classical_targets
 from fairlead.policy.kueue.preemption.fair import fair_targets
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant, Demand, Waiting
+from fairlead.policy.kueue.workloads import Demand, PendingWorkload, Preemptor
 
 Counts: TypeAlias = tuple[int, ...]
 """How many pods of each set."""
@@ -35,7 +40,7 @@ def admit_partially(
     others would give way to a large claim and not to a small one, it may miss a smaller cut, as
     Kueue does. Cost: log2 of the pods that could be done without, in attempts.
     """
-    spare = [demand.count - demand.fewest() for demand in demands]
+    spare = [demand.count - demand.with_fewest_pods() for demand in demands]
     found: dict[int, Found | None] = {}
 
     def helps(cut: int) -> bool:
@@ -59,20 +64,24 @@ class Nomination(msgspec.Struct, frozen=True, gc=False):
     flavors, use and targets are those of as many pods as ``counts`` says of each set.
     """
 
-    waiting: Waiting
+    pending: PendingWorkload
     counts: tuple[int, ...]
     assignment: Assignment | None
     targets: tuple[Target, ...] = ()
 
     def can_proceed(self) -> bool:
         """Return whether it fits, or would once its targets have left."""
-        return bool(self.targets) or self.mode() is Mode.FIT
+        return bool(self.targets) or self.mode() is AssignmentMode.FIT
 
-    def mode(self) -> Mode:
+    def mode(self) -> AssignmentMode:
         """Return how it could be met: not at all, by preemption, or right away."""
         if self.assignment is None:
-            return Mode.NO_FIT
-        return Mode.FIT if self.assignment.mode is Mode.FIT else Mode.PREEMPT
+            return AssignmentMode.NO_FIT
+        return (
+            AssignmentMode.FIT
+            if self.assignment.mode is AssignmentMode.FIT
+            else AssignmentMode.PREEMPT
+        )
 
 
 class Nominator:
@@ -94,13 +103,13 @@ class Nominator:
         self._stays = stays
         self._settings = settings
         self._admits_partially = dict(settings.feature_gates).get("PartialAdmission", True)
-        self._found: dict[Claimant, Sequence[Target]] = {}  # while one workload is looked at
+        self._found: dict[Preemptor, Sequence[Target]] = {}  # while one workload is looked at
         self._assigner = FlavorAssigner(
             snapshot, axes, self._find_targets, fair_sharing=settings.fair_sharing
         )
 
     def nominate(
-        self, waiting: Waiting, only: Sequence[Mapping[str, str]] | None = None
+        self, pending: PendingWorkload, only: Sequence[Mapping[str, str]] | None = None
     ) -> Nomination:
         """Return what a workload needs; *only* are its flavors if they are settled.
 
@@ -109,63 +118,64 @@ class Nominator:
         """
 
         def with_counts(counts: Counts) -> Nomination | None:
-            part = self._with_counts(waiting, counts, only)
+            part = self._with_counts(pending, counts, only)
             return part if part.can_proceed() else None
 
-        whole = self._with_counts(waiting, waiting.counts(), only)
+        whole = self._with_counts(pending, pending.counts(), only)
         if whole.can_proceed() or not self._admits_partially:
             return whole
-        return admit_partially(waiting.demands, with_counts) or whole
+        return admit_partially(pending.demands, with_counts) or whole
 
-    def as_promised(self, waiting: Waiting, promise: Promise) -> Nomination:
+    def as_promised(self, pending: PendingWorkload, promise: Promise) -> Nomination:
         """Return a workload with the flavors and pods of *promise*; without, if it does not fit."""
         flavors, counts = promise.flavors, promise.counts
-        is_same = len(flavors) == len(counts) == len(waiting.demands) and all(
-            demand.requests.keys() <= given.keys() and demand.fewest() <= count <= demand.count
-            for demand, given, count in zip(waiting.demands, flavors, counts, strict=True)
+        is_same = len(flavors) == len(counts) == len(pending.demands) and all(
+            demand.requests.keys() <= given.keys()
+            and demand.with_fewest_pods() <= count <= demand.count
+            for demand, given, count in zip(pending.demands, flavors, counts, strict=True)
         )
         if not is_same:  # its pods are others by now
-            return Nomination(waiting, waiting.counts(), None)
-        assignment = self._assigner.assign(waiting.with_counts(counts), flavors)
-        fits = assignment is not None and assignment.mode is Mode.FIT
-        return Nomination(waiting, counts, assignment if fits else None)
+            return Nomination(pending, pending.counts(), None)
+        assignment = self._assigner.assign(pending.with_counts(counts), flavors)
+        fits = assignment is not None and assignment.mode is AssignmentMode.FIT
+        return Nomination(pending, counts, assignment if fits else None)
 
-    def fewest(self, waiting: Waiting) -> Waiting:
+    def with_fewest_pods(self, pending: PendingWorkload) -> PendingWorkload:
         """Return a workload with as few pods of each set as it may be admitted with."""
         if not self._admits_partially:
-            return waiting
-        return waiting.with_counts([demand.fewest() for demand in waiting.demands])
+            return pending
+        return pending.with_counts([demand.with_fewest_pods() for demand in pending.demands])
 
-    def try_flavors(self, waiting: Waiting) -> list[FlavorTrial]:
+    def try_flavors(self, pending: PendingWorkload) -> list[FlavorTrial]:
         """Return how the flavors of a workload are judged, with all its pods."""
         self._forget()
         trials: list[FlavorTrial] = []
-        self._assigner.assign(waiting, trials=trials)
+        self._assigner.assign(pending, trials=trials)
         return trials
 
     def _with_counts(
-        self, waiting: Waiting, counts: Counts, only: Sequence[Mapping[str, str]] | None
+        self, pending: PendingWorkload, counts: Counts, only: Sequence[Mapping[str, str]] | None
     ) -> Nomination:
         self._forget()
-        assignment = self._assigner.assign(waiting.with_counts(counts), only)
-        if assignment is None or assignment.mode is Mode.FIT:
-            return Nomination(waiting, counts, assignment)
-        claimant = waiting.claimant(assignment.usage, assignment.need)
-        targets = tuple(self._find_targets(claimant))
-        return Nomination(waiting, counts, assignment, targets)
+        assignment = self._assigner.assign(pending.with_counts(counts), only)
+        if assignment is None or assignment.mode is AssignmentMode.FIT:
+            return Nomination(pending, counts, assignment)
+        preemptor = pending.preemptor(assignment.usage, assignment.need)
+        targets = tuple(self._find_targets(preemptor))
+        return Nomination(pending, counts, assignment, targets)
 
     def _forget(self) -> None:
         """Forget what was found on a snapshot that may have changed since."""
         if not self._stays:
             self._found.clear()
 
-    def _find_targets(self, claimant: Claimant) -> Sequence[Target]:
+    def _find_targets(self, preemptor: Preemptor) -> Sequence[Target]:
         """Return who would give way; known already if its one resource was tried alone before."""
-        found = self._found.get(claimant)
+        found = self._found.get(preemptor)
         if found is None:
             if self._settings.fair_sharing:
-                found = fair_targets(self._snapshot, claimant, self._settings)
+                found = fair_targets(self._snapshot, preemptor, self._settings)
             else:
-                found = classical_targets(self._snapshot, claimant)
-            self._found[claimant] = found
+                found = classical_targets(self._snapshot, preemptor)
+            self._found[preemptor] = found
         return found

@@ -18,16 +18,21 @@ from fairlead.model.workload import Workload
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.incremental.quick_rounds import QuickRounds
 from fairlead.policy.kueue.incremental.quick_turns import QuickTurns
-from fairlead.policy.kueue.incremental.tree_view import InLine, Known, TreeView
-from fairlead.policy.kueue.pending.admissibility import Door, is_active
-from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
+from fairlead.policy.kueue.incremental.tree_view import Known, PendingEntry, TrackedTree
+from fairlead.policy.kueue.pending.admissibility import Admissibility, is_active
+from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
 from fairlead.policy.kueue.reasons.decisions import TreeDecisions
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.build import empty_snapshot, holder_of, rules_of, trees_of
+from fairlead.policy.kueue.snapshot.build import (
+    admitted_workload,
+    empty_snapshot,
+    rules_of,
+    trees_of,
+)
 from fairlead.policy.kueue.workloads import NOT_YET_SHARING, is_preempting, promise_to
 
 
-def may_be_followed(state: ClusterState, settings: KueueSettings) -> bool:
+def is_supported(state: ClusterState, settings: KueueSettings) -> bool:
     """Return whether changes of *state* can be followed under *settings*. Cost: its queues."""
     is_plain = (
         settings.fair_sharing
@@ -50,26 +55,26 @@ def _is_simple(rules: ClusterQueue) -> bool:
     )
 
 
-class FollowedState:
+class IncrementalState:
     """What a policy remembers of one state."""
 
     def __init__(self, state: ClusterState, settings: KueueSettings) -> None:
         """Begin to follow *state*, if that is possible. Cost: all that there is, once."""
-        self.is_possible = may_be_followed(state, settings)
+        self.is_possible = is_supported(state, settings)
         self._state = state
         self._settings = settings
         self._layout = state.layout.moment
         self._moment: int | None = None  # up to which the changes were read
         self._demands = DemandReader(state, settings)
-        self._door = Door(state, now_ms=0)
-        self._restraints = ClaimRestraints(state, settings, now_ms=0)
+        self._door = Admissibility(state, now_ms=0)
+        self._restraints = PreemptionRestraints(state, settings, now_ms=0)
         self._views = [
-            TreeView(empty_snapshot(state, names), state.axes, settings)
+            TrackedTree(empty_snapshot(state, names), state.axes, settings)
             for names in trees_of(state)
             if self.is_possible
         ]
         self._by_queue = {name: view for view in self._views for name in view.lines}
-        self._seen_in: dict[WorkloadName, TreeView] = {}
+        self._seen_in: dict[WorkloadName, TrackedTree] = {}
         self._held_back: set[WorkloadName] = set()  # by the clock, from queueing up or from asking
         self._told_off: set[WorkloadName] = set()  # by their owners, though they have quota
         self._shrinking: set[WorkloadName] = set()  # who may be admitted in part
@@ -77,7 +82,7 @@ class FollowedState:
         self._later_at: dict[WorkloadName, int] = {}  # the last of these times for each
 
     @property
-    def looked_at_the_clock(self) -> bool:
+    def time_dependent(self) -> bool:
         """Whether somebody may queue up, or be asked to give way, later and not yet."""
         return bool(self._held_back or self._settings.options.min_run_time_ms)
 
@@ -109,11 +114,11 @@ class FollowedState:
             view.settle_promises()
             if view.is_at_rest() or (at_most_starts is not None and at_most_starts <= 0):
                 continue
-            kind = QuickTurns if self._settings.keeps_promises else QuickRounds
-            rounds = kind(view, self._state.axes, self._settings, self._restraints)
-            rounds.starts_left = at_most_starts
+            eq_class = QuickTurns if self._settings.keeps_promises else QuickRounds
+            rounds = eq_class(view, self._state.axes, self._settings, self._restraints)
+            rounds.pods_left_to_start = at_most_starts
             decisions += TreeDecisions(self._state, rounds).decisions()
-            at_most_starts = rounds.starts_left
+            at_most_starts = rounds.pods_left_to_start
         return decisions
 
     def _catch_up(self, now_ms: int) -> None:
@@ -151,30 +156,34 @@ class FollowedState:
         if name in self._state.runs:
             if not workload.active and workload.obstacle is None:
                 self._told_off.add(name)
-            holder = holder_of(self._state, name, self._settings, now_ms, is_drained=False)
-            if holder.is_protected:
-                until_ms = holder.reserved_ms + self._settings.options.min_run_time_ms
-                self._look_again(name, until_ms)
-            return holder
-        refusal = self._door.refusal(workload)
+            admitted = admitted_workload(
+                self._state, name, self._settings, now_ms, is_drained=False
+            )
+            if admitted.is_protected:
+                until_ms = admitted.reserved_ms + self._settings.options.min_run_time_ms
+                self._renominate(name, until_ms)
+            return admitted
+        refusal = self._door.inadmissible_reason(workload)
         if refusal is not None and refusal.remaining_ms is not None:
             self._hold_back(name, now_ms + refusal.remaining_ms)
         if refusal is not None or not workload.pod_count():
             return None
-        waiting = self._demands.waiting(workload, self._rules(workload.queue))
-        if waiting.may_shrink():
+        pending = self._demands.pending(workload, self._rules(workload.queue))
+        if pending.may_shrink():
             self._shrinking.add(name)
-        held_back = self._restraints.held_back(waiting)
-        if held_back is not None:
-            self._hold_back(name, held_back.until_ms)
-            waiting = replace(waiting, restraint=NOT_YET_SHARING)
-        return InLine(waiting, is_preempting(self._state, name), promise_to(self._state, name))
+        preemption_delay = self._restraints.preemption_delay(pending)
+        if preemption_delay is not None:
+            self._hold_back(name, preemption_delay.until_ms)
+            pending = replace(pending, restraint=NOT_YET_SHARING)
+        return PendingEntry(
+            pending, is_preempting(self._state, name), promise_to(self._state, name)
+        )
 
     def _hold_back(self, name: WorkloadName, until_ms: int) -> None:
         self._held_back.add(name)
-        self._look_again(name, until_ms)
+        self._renominate(name, until_ms)
 
-    def _look_again(self, name: WorkloadName, at_ms: int) -> None:
+    def _renominate(self, name: WorkloadName, at_ms: int) -> None:
         if self._later_at.get(name) != at_ms:
             self._later_at[name] = at_ms
             heappush(self._later, (at_ms, name))

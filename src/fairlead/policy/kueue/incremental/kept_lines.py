@@ -11,12 +11,12 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.pending.admissibility import is_active
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.admitted import HolderLine, line_up
-from fairlead.policy.kueue.snapshot.build import holder_of, rules_of
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads, sort_admitted
+from fairlead.policy.kueue.snapshot.build import admitted_workload, rules_of
+from fairlead.policy.kueue.workloads import AdmittedWorkload
 
 
-class KeptLines:
+class AdmittedCache:
     """The lines of one state, up to the last change that was read."""
 
     def __init__(self, state: ClusterState, settings: KueueSettings) -> None:
@@ -28,7 +28,7 @@ class KeptLines:
         self._settings = settings
         self._layout = state.layout.moment
         self._moment = state.touched.moment
-        self._holders: dict[WorkloadName, Holder] = {}
+        self._admitted: dict[WorkloadName, AdmittedWorkload] = {}
         self._deactivated: set[WorkloadName] = set()
         # Also of those whose cohort is not there: a workload that runs in one may be drained.
         rules = rules_of(state, list(state.queues))
@@ -37,7 +37,7 @@ class KeptLines:
             and all(is_active(state, each) for each in rules.values())
             and not any(each.drained for each in state.catalogue.local_queues.values())
         )
-        self._lines: dict[QueueName, HolderLine] = {}
+        self._lines: dict[QueueName, AdmittedWorkloads] = {}
         if self._is_possible:
             self._begin(rules)
 
@@ -49,7 +49,7 @@ class KeptLines:
             and (not self._is_possible or state.touched.remembers(self._moment))
         )
 
-    def up_to_date(self) -> dict[QueueName, HolderLine] | None:
+    def up_to_date(self) -> dict[QueueName, AdmittedWorkloads] | None:
         """Return the line of each ClusterQueue; None: they are to be made for this plan alone.
 
         That is so where a workload has to leave whatever others claim, or a victim is held. Cost:
@@ -64,25 +64,25 @@ class KeptLines:
         return self._lines if is_plain else None
 
     def _begin(self, queues: Iterable[QueueName]) -> None:
-        by_queue: dict[QueueName, list[Holder]] = {name: [] for name in queues}
+        by_queue: dict[QueueName, list[AdmittedWorkload]] = {name: [] for name in queues}
         for name in self._state.runs:
-            holder = self._found(name)
-            if holder is not None and holder.queue in by_queue:
-                by_queue[holder.queue].append(holder)
-                self._holders[name] = holder
-        self._lines = {name: line_up(each) for name, each in by_queue.items()}
+            admitted = self._found(name)
+            if admitted is not None and admitted.queue in by_queue:
+                by_queue[admitted.queue].append(admitted)
+                self._admitted[name] = admitted
+        self._lines = {name: sort_admitted(each) for name, each in by_queue.items()}
 
     def _read(self, name: WorkloadName) -> None:
         self._deactivated.discard(name)
-        before = self._holders.pop(name, None)
+        before = self._admitted.pop(name, None)
         if before is not None:
             self._lines[before.queue].remove(before)
-        holder = self._found(name)
-        if holder is not None and holder.queue in self._lines:
-            self._lines[holder.queue].add(holder)
-            self._holders[name] = holder
+        admitted = self._found(name)
+        if admitted is not None and admitted.queue in self._lines:
+            self._lines[admitted.queue].add(admitted)
+            self._admitted[name] = admitted
 
-    def _found(self, name: WorkloadName) -> Holder | None:
+    def _found(self, name: WorkloadName) -> AdmittedWorkload | None:
         state = self._state
         if name not in state.runs:
             return None
@@ -91,4 +91,4 @@ class KeptLines:
             self._deactivated.add(name)
         # No holder is protected without a minimum run time, so that any moment will do.
         started_ms = state.runs[name].started_ms() or 0
-        return holder_of(state, name, self._settings, started_ms, is_drained=False)
+        return admitted_workload(state, name, self._settings, started_ms, is_drained=False)

@@ -14,18 +14,18 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.memory import Promise
-from fairlead.policy.kueue.flavors.assignment import Assignment, FlavorAssigner, Mode
+from fairlead.policy.kueue.flavors.assignment import Assignment, AssignmentMode, FlavorAssigner
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.preemption.fair import fair_targets, search_fairly
 from fairlead.policy.kueue.preemption.targets import FailedSearch, Target
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant, Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload, Preemptor
 
 _MOST_KNOWN = 10_000  # ways of asking that are remembered at once
 
 
-class QuickNomination(Struct, frozen=True, gc=False):
+class IncrementalNomination(Struct, frozen=True, gc=False):
     """A nomination, and how the search ended if nobody gives way."""
 
     nomination: Nomination
@@ -40,7 +40,7 @@ class _Facts(NamedTuple):
     assignment: Assignment | None  # as if it fitted; None: it never does
 
 
-class QuickNominator:
+class IncrementalNominator:
     """Nominates on one snapshot, as it is when asked, from plan to plan."""
 
     def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
@@ -52,45 +52,45 @@ class QuickNominator:
         self._assigner = FlavorAssigner(snapshot, axes, _nobody, fair_sharing=True)
         self._known: dict[tuple[QueueName, Hashable], _Facts] = {}
 
-    def nominate(self, head: Waiting, shape: Hashable) -> QuickNomination:
+    def nominate(self, head: PendingWorkload, scheduling_hash: Hashable) -> IncrementalNomination:
         """Return what *head* needs, who asks as *shape* says.
 
         Law: but for the height from which it borrows, the nomination is that of `Nominator`.
         """
-        may_shrink, counts, assignment = self._facts(head, shape)
+        may_shrink, counts, assignment = self._facts(head, scheduling_hash)
         if may_shrink:
-            return QuickNomination(self._plain.nominate(head))
+            return IncrementalNomination(self._plain.nominate(head))
         if assignment is None:
-            return QuickNomination(Nomination(head, counts, None))
+            return IncrementalNomination(Nomination(head, counts, None))
         lacking = self._snapshot.lacking(head.queue, assignment.usage)
         if not lacking:
-            return QuickNomination(Nomination(head, counts, assignment))
-        assignment = replace(assignment, mode=Mode.NO_CANDIDATES, need=lacking)
-        claimant = head.claimant(assignment.usage, lacking)
-        targets, failed = search_fairly(self._snapshot, claimant, self._settings)
-        return QuickNomination(Nomination(head, counts, assignment, tuple(targets)), failed)
+            return IncrementalNomination(Nomination(head, counts, assignment))
+        assignment = replace(assignment, mode=AssignmentMode.NO_CANDIDATES, need=lacking)
+        preemptor = head.preemptor(assignment.usage, lacking)
+        targets, failed = search_fairly(self._snapshot, preemptor, self._settings)
+        return IncrementalNomination(Nomination(head, counts, assignment, tuple(targets)), failed)
 
-    def _facts(self, head: Waiting, shape: Hashable) -> _Facts:
+    def _facts(self, head: PendingWorkload, scheduling_hash: Hashable) -> _Facts:
         """Return what all have in common who ask as *head*."""
-        key = (head.queue, shape)
+        key = (head.queue, scheduling_hash)
         facts = self._known.get(key)
         if facts is None:
             found = self._assigner.assign(head)
             if found is not None:
-                found = replace(found, mode=Mode.FIT, need=frozenset(), borrow=0)
+                found = replace(found, mode=AssignmentMode.FIT, need=frozenset(), borrow=0)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             facts = self._known[key] = _Facts(head.may_shrink(), head.counts(), found)
         return facts
 
     def as_promised(
-        self, head: Waiting, shape: Hashable, promise: Promise | None
+        self, head: PendingWorkload, scheduling_hash: Hashable, promise: Promise | None
     ) -> Nomination | None:
         """Return *head* as if there were room for what it was promised; None: it never has.
 
         Law: if there is, that is what `kept_promise` finds. Nobody may have fewer pods.
         """
-        _, counts, assignment = self._facts(head, shape)
+        _, counts, assignment = self._facts(head, scheduling_hash)
         if assignment is None:
             return None
         if promise is not None:
@@ -100,26 +100,26 @@ class QuickNominator:
                 return None  # its pods are others by now
         return Nomination(head, counts, assignment)
 
-    def look_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
+    def renominate(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
         """Return what a head needs in *snapshot*, a later one of the same tree.
 
         Law: but for the height from which it borrows, that is what `Nominator` finds there.
         """
-        head, assignment = nominated.waiting, nominated.assignment
+        head, assignment = nominated.pending, nominated.assignment
         assert assignment is not None, "who asked others to give way has flavors"
         if head.may_shrink():
             again = Nominator(snapshot, self._axes, self._settings)
             return again.nominate(head, assignment.flavors)
         lacking = snapshot.lacking(head.queue, assignment.usage)
-        mode = Mode.NO_CANDIDATES if lacking else Mode.FIT
+        mode = AssignmentMode.NO_CANDIDATES if lacking else AssignmentMode.FIT
         assignment = replace(assignment, mode=mode, need=lacking)
         targets: Sequence[Target] = ()
         if lacking:
-            claimant = head.claimant(assignment.usage, lacking)
-            targets = fair_targets(snapshot, claimant, self._settings)
+            preemptor = head.preemptor(assignment.usage, lacking)
+            targets = fair_targets(snapshot, preemptor, self._settings)
         return Nomination(head, nominated.counts, assignment, tuple(targets))
 
 
-def _nobody(_: Claimant) -> list[Target]:
+def _nobody(_: Preemptor) -> list[Target]:
     """Ask nobody: where there is one flavor to take, it is taken whoever gives way."""
     return []

@@ -9,15 +9,15 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import assert_never
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
-from fairlead.policy.kueue.cycle.cycle import KueueCycle, Turn, fits_once_left
+from fairlead.policy.kueue.cycle.cycle import KueueCycle, Turn, fits_after_preemption
 from fairlead.policy.kueue.cycle.rounds import Rounds
-from fairlead.policy.kueue.flavors.assignment import Mode
+from fairlead.policy.kueue.flavors.assignment import AssignmentMode
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.incremental.equivalence_classes import Kind, LineInPlan
-from fairlead.policy.kueue.incremental.tree_view import TreeView
-from fairlead.policy.kueue.preemption.restraints import ClaimRestraints
+from fairlead.policy.kueue.incremental.equivalence_classes import EquivalenceClass, LineInPlan
+from fairlead.policy.kueue.incremental.tree_view import TrackedTree
+from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.workloads import Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload
 
 
 class QuickRounds(Rounds):
@@ -25,10 +25,10 @@ class QuickRounds(Rounds):
 
     def __init__(
         self,
-        view: TreeView,
+        view: TrackedTree,
         axes: QuotaAxes,
         settings: KueueSettings,
-        restraints: ClaimRestraints,
+        restraints: PreemptionRestraints,
     ) -> None:
         """Begin with *view*, which follows what is decided."""
         super().__init__(view.snapshot, view.present, axes, settings, restraints, view.promises())
@@ -44,11 +44,11 @@ class QuickRounds(Rounds):
         """
         cycle = 0
         while not self.has_started_enough() and (found := self._next_cycle(cycle)) is not None:
-            cycle, kinds = found
+            cycle, eq_classes = found
             has_changed, promises = False, self._promises.copy()
-            turns = self._turns(cycle, kinds)
+            turns = self._turns(cycle, eq_classes)
             for turn in turns:
-                if turn.outcome == "admitted" or self.newly_told(turn):
+                if turn.outcome == "admitted" or self.newly_evicted(turn):
                     has_changed = True
                     yield turn
                 self._follow_in(cycle, turn)
@@ -64,10 +64,14 @@ class QuickRounds(Rounds):
         """Return who was told to leave, in this plan or before."""
         return frozenset(self._view.leaving)
 
-    def _next_cycle(self, cycle: int) -> tuple[int, list[Kind]] | None:
+    def _next_cycle(self, cycle: int) -> tuple[int, list[EquivalenceClass]] | None:
         """Return the next cycle in which somebody is not known to be refused, and which kinds."""
-        kinds = self._view.sleepers.hopeful()
-        turns = [(turn, kind) for kind in kinds if (turn := self._turn_of(kind)) is not None]
+        eq_classes = self._view.parked.hopeful()
+        turns = [
+            (turn, eq_class)
+            for eq_class in eq_classes
+            if (turn := self._turn_of(eq_class)) is not None
+        ]
         turns = [each for each in turns if each[0] >= cycle]
         first = min([turn for turn, _ in turns], default=None)
         lines = self._in_plan.values()
@@ -77,20 +81,20 @@ class QuickRounds(Rounds):
             first = cycle  # who stays has a turn in every cycle, among others each time
         if first is None:
             return None
-        return first, [kind for turn, kind in turns if turn == first]
+        return first, [eq_class for turn, eq_class in turns if turn == first]
 
-    def _turn_of(self, kind: Kind) -> int | None:
-        line = self._in_plan.get(kind.queue)
+    def _turn_of(self, eq_class: EquivalenceClass) -> int | None:
+        line = self._in_plan.get(eq_class.queue)
         if line is None:
-            return self._view.lines[kind.queue].order().index(kind)
-        return line.turn_of(kind) if line.is_asked_again else None
+            return self._view.lines[eq_class.queue].order().index(eq_class)
+        return line.turn_of(eq_class) if line.is_asked_again else None
 
-    def _turns(self, cycle: int, kinds: Sequence[Kind]) -> list[Turn]:
+    def _turns(self, cycle: int, eq_classes: Sequence[EquivalenceClass]) -> list[Turn]:
         """Return the turns in a cycle of the first of *kinds*, and of those who stay heads."""
-        heads = {kind.queue: kind.first() for kind in kinds}
+        heads = {eq_class.queue: eq_class.first() for eq_class in eq_classes}
         for queue, line in self._in_plan.items():
             if line.preempting is not None:
-                heads[queue] = self._view.waiting(line.preempting)
+                heads[queue] = self._view.pending(line.preempting)
             elif not line.is_asked_again and line.left:
                 heads[queue] = line.left[0].first()
         nominations = [self._nominate(head) for head in heads.values()]
@@ -106,15 +110,15 @@ class QuickRounds(Rounds):
         if not able:
             return turns
         refused = [turn.nomination for turn in turns]
-        refused += [kind.refused() for kind in self._heads(cycle, heads)]
+        refused += [eq_class.refused() for eq_class in self._heads(cycle, heads)]
         return [*turns, *self._compete([*able, *self._beside(able, refused)], able)]
 
     def _alone(self, able: Nomination) -> Turn:
         """Return the turn of the only one who can proceed: nobody takes anything before it."""
         assert able.assignment is not None, "who can proceed has flavors"
-        if able.mode() is Mode.FIT:
+        if able.mode() is AssignmentMode.FIT:
             return Turn(able, "admitted", able.assignment.usage)
-        if fits_once_left(self.decided_on, able):
+        if fits_after_preemption(self.decided_on, able):
             return Turn(able, "preempting", able.assignment.usage)
         return Turn(able, "skipped")  # others were admitted since it chose
 
@@ -126,10 +130,10 @@ class QuickRounds(Rounds):
         A turn of the others changes nothing, and comes between no two turns of one side.
         """
         tops = self._view.tops
-        concerned = {tops[each.waiting.queue] for each in able}
+        concerned = {tops[each.pending.queue] for each in able}
         for each in refused:
-            top = tops[each.waiting.queue]
-            if top in concerned and top != each.waiting.queue:
+            top = tops[each.pending.queue]
+            if top in concerned and top != each.pending.queue:
                 yield each
 
     def _compete(self, nominations: Sequence[Nomination], able: Sequence[Nomination]) -> list[Turn]:
@@ -139,13 +143,13 @@ class QuickRounds(Rounds):
         turns keep is charged while they last: copying the snapshot would cost more than all that.
         """
         cycle = KueueCycle(
-            self.decided_on, self._axes, self._settings, self._view.nominator.look_again
+            self.decided_on, self._axes, self._settings, self._view.nominator.renominate
         )
-        left = {each.waiting.name: each for each in able}
-        all_fit = all(each.mode() is Mode.FIT for each in able)
+        left = {each.pending.name: each for each in able}
+        all_fit = all(each.mode() is AssignmentMode.FIT for each in able)
         turns = []
         for turn in cycle.turns(nominations):
-            if left.pop(turn.nomination.waiting.name, None) is None:
+            if left.pop(turn.nomination.pending.name, None) is None:
                 assert not turn.kept, "who is refused keeps nothing where it may always reclaim"
                 continue
             turns.append(turn)
@@ -156,10 +160,10 @@ class QuickRounds(Rounds):
             ):
                 break
         for turn in turns:
-            self.decided_on.discharge(turn.nomination.waiting.queue, turn.kept)
+            self.decided_on.discharge(turn.nomination.pending.queue, turn.kept)
         return [*turns, *[Turn(each, "skipped") for each in left.values()]]
 
-    def _nominate(self, head: Waiting) -> Nomination:
+    def _nominate(self, head: PendingWorkload) -> Nomination:
         """Nominate a head, unless that was done already and nothing has changed since."""
         found = self._nominated.get(head.name)
         if found is None:
@@ -174,47 +178,47 @@ class QuickRounds(Rounds):
         """Return the queues whose heads were asked, and will not be again unless others are."""
         return {queue for queue, line in self._in_plan.items() if not line.is_asked_again}
 
-    def _heads(self, cycle: int, besides: Container[QueueName]) -> Iterator[Kind]:
+    def _heads(self, cycle: int, besides: Container[QueueName]) -> Iterator[EquivalenceClass]:
         """Yield the kinds of those who are heads in a cycle, but for some queues."""
         for queue, line in self._view.waited_for.items():
             if queue not in besides:
                 in_plan = self._in_plan.get(queue)
-                kind = line.head_in(cycle) if in_plan is None else in_plan.head_in(cycle)
-                if kind is not None:
-                    yield kind
+                eq_class = line.head_in(cycle) if in_plan is None else in_plan.head_in(cycle)
+                if eq_class is not None:
+                    yield eq_class
 
     def _anybody_steps_aside(self, cycle: int, turns: Sequence[Turn]) -> bool:
         """Return whether those who stay find others around them in the next cycle."""
         if not self._anybody_stays():
             return False
-        heads = {turn.nomination.waiting.queue for turn in turns}
+        heads = {turn.nomination.pending.queue for turn in turns}
         return any(turn.outcome == "nocandidates" for turn in turns) or any(
-            kind.refused().assignment is not None for kind in self._heads(cycle, heads)
+            eq_class.refused().assignment is not None for eq_class in self._heads(cycle, heads)
         )
 
     def _follow_in(self, cycle: int, turn: Turn) -> None:
         """Let snapshot, view and line follow a turn in a cycle."""
-        waiting, view = turn.nomination.waiting, self._view
-        line = self._in_plan.get(waiting.queue)
+        pending, view = turn.nomination.pending, self._view
+        line = self._in_plan.get(pending.queue)
         if line is None:
-            line = self._in_plan[waiting.queue] = LineInPlan(view.lines[waiting.queue])
+            line = self._in_plan[pending.queue] = LineInPlan(view.lines[pending.queue])
         line.come_to(cycle)
-        self.last[waiting.name] = turn
+        self.last[pending.name] = turn
         line.was_skipped = turn.outcome in ("skipped", "deferred")
         line.is_asked_again = turn.outcome != "preempting" and not line.was_skipped
         match turn.outcome:
             case "admitted":
-                del self.last[waiting.name]
-                self._promises.pop(waiting.name, None)
+                del self.last[pending.name]
+                self._promises.pop(pending.name, None)
                 view.admit(self._holder(turn))
                 line.preempting = None
             case "preempting":
-                for holder in self._tell_targets(turn):
-                    view.tell_to_leave(holder)
-                line.preempting = waiting.name
+                for admitted in self._evict_targets(turn):
+                    view.tell_to_leave(admitted)
+                line.preempting = pending.name
             case "nofit" | "nocandidates":
-                self._promises.pop(waiting.name, None)
-                line.left.remove(view.kind_of(waiting))
+                self._promises.pop(pending.name, None)
+                line.left.remove(view.kind_of(pending))
                 line.preempting = None
             case "skipped" | "deferred":
                 pass  # it stays the head, and is asked again if anything changed

@@ -23,18 +23,18 @@ from fairlead.fairness.dominant_share import LEAST_RANK, Rank
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.flavors.assignment import Assignment
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.incremental.equivalence_classes import Kind
+from fairlead.policy.kueue.incremental.equivalence_classes import EquivalenceClass
 from fairlead.policy.kueue.preemption.targets import FailedSearch
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import Usage
 
-_Room: TypeAlias = tuple[int, int, Kind]
+_Room: TypeAlias = tuple[int, int, EquivalenceClass]
 
 
 class _Group:
     """Kinds that come through one side with the same use, and its rank if they had it."""
 
-    __slots__ = ("key", "kinds", "number", "rank", "side", "took_any", "usage")
+    __slots__ = ("eq_classes", "key", "number", "rank", "side", "took_any", "usage")
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class _Group:
         self.key = key
         self.number = number
         self.took_any = took_any
-        self.kinds: dict[Kind, None] = {}
+        self.eq_classes: dict[EquivalenceClass, None] = {}
 
 
 class _Sleeper:
@@ -68,107 +68,117 @@ class _Sleeper:
         self.groups: list[_Group] = []
 
 
-class Sleepers:
+class ParkedWorkloads:
     """The kinds of one tree that sleep, and those that are awake."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Begin with nobody; *snapshot* changes later, and `changed` has to be told of it."""
-        self._awake: dict[Kind, None] = {}
+        self._awake: dict[EquivalenceClass, None] = {}
         self._snapshot = snapshot
         self._tree = snapshot.tree
-        self._asleep: dict[Kind, _Sleeper | None] = {}  # None: nothing will wake it
-        self._stirred: dict[Kind, None] = {}
-        self._relying: dict[Kind, None] = {}  # asleep, and count on their queue's own of other axes
+        self._asleep: dict[EquivalenceClass, _Sleeper | None] = {}  # None: nothing will wake it
+        self._stirred: dict[EquivalenceClass, None] = {}
+        self._relying: dict[
+            EquivalenceClass, None
+        ] = {}  # asleep, and count on their queue's own of other axes
         self._count = 0
-        self._hopeful: list[Kind] | None = None  # as it was last told; None: it may be others now
+        self._hopeful: list[EquivalenceClass] | None = (
+            None  # as it was last told; None: it may be others now
+        )
         self._ways_up: dict[tuple[QueueName, int], tuple[bool, bool]] = {}
         self._root = next(name for name, parent in snapshot.parents.items() if parent is None)
         self._ranks = {name: self._tree.rank(name) for name in snapshot.parents}
-        self._at_home: dict[QueueName, dict[Kind, None]] = {}  # who sleeps, by its own queue
+        self._at_home: dict[
+            QueueName, dict[EquivalenceClass, None]
+        ] = {}  # who sleeps, by its own queue
         self._groups: dict[QueueName, dict[Hashable, _Group]] = {}  # by side
         self._below: dict[QueueName, list[tuple[Rank, int, _Group]]] = {}  # by cohort
         self._rooms: dict[int, list[_Room]] = {}  # by axis, who needs least first
 
-    def is_asleep(self, kind: Kind) -> bool:
+    def is_asleep(self, eq_class: EquivalenceClass) -> bool:
         """Return whether *kind* was refused and nothing changed that it waits for but room."""
-        return kind in self._asleep and kind not in self._stirred
+        return eq_class in self._asleep and eq_class not in self._stirred
 
-    def is_refused(self, kind: Kind) -> bool:
+    def is_refused(self, eq_class: EquivalenceClass) -> bool:
         """Return whether *kind* is asleep and has no room either: it need not be nominated."""
-        return self.is_asleep(kind) and not self._has_room(kind)
+        return self.is_asleep(eq_class) and not self._has_room(eq_class)
 
-    def wake(self, kind: Kind) -> None:
+    def wake(self, eq_class: EquivalenceClass) -> None:
         """Let *kind* be looked at."""
-        self.forget(kind)
-        self._awake[kind] = None
+        self.forget(eq_class)
+        self._awake[eq_class] = None
 
-    def forget(self, kind: Kind) -> None:
+    def forget(self, eq_class: EquivalenceClass) -> None:
         """Let *kind* be neither asleep nor awake."""
         self._hopeful = None
-        self._awake.pop(kind, None)
-        self._stirred.pop(kind, None)
-        self._relying.pop(kind, None)
-        sleeper = self._asleep.pop(kind, None)
+        self._awake.pop(eq_class, None)
+        self._stirred.pop(eq_class, None)
+        self._relying.pop(eq_class, None)
+        sleeper = self._asleep.pop(eq_class, None)
         if sleeper is None:
             return
         self._give_up_room(sleeper)
-        del self._at_home[kind.queue][kind]
+        del self._at_home[eq_class.queue][eq_class]
         for group in sleeper.groups:
-            del group.kinds[kind]
-            if not group.kinds:
+            del group.eq_classes[eq_class]
+            if not group.eq_classes:
                 del self._groups[group.side][group.key]
                 self._unlist(group)
 
-    def refuse(self, kind: Kind, nomination: Nomination, found: FailedSearch | None) -> None:
+    def refuse(
+        self, eq_class: EquivalenceClass, nomination: Nomination, found: FailedSearch | None
+    ) -> None:
         """Take in that *kind* can be admitted neither at once nor by preemption, as things stand.
 
         *found* is how the search for others ended, if there was one that tells. It sleeps from now
         on, unless that is hard to say for how long.
         """
-        self.forget(kind)
-        kind.nomination = nomination
+        self.forget(eq_class)
+        eq_class.nomination = nomination
         assignment = nomination.assignment
-        if nomination.waiting.may_shrink():
-            self._awake[kind] = None  # with fewer pods it may be met by less than is watched
+        if nomination.pending.may_shrink():
+            self._awake[eq_class] = None  # with fewer pods it may be met by less than is watched
             return
         if assignment is None:  # more than there will ever be, or nothing that is there
-            self._asleep[kind] = None
+            self._asleep[eq_class] = None
             return
-        if found is None or not self._may_sleep(kind.queue, assignment, found):
-            self._awake[kind] = None
+        if found is None or not self._may_sleep(eq_class.queue, assignment, found):
+            self._awake[eq_class] = None
             return
         self._count += 1
-        room = self._room_for(kind, found)
+        room = self._room_for(eq_class, found)
         sleeper = _Sleeper(self._count, room, found)
-        self._asleep[kind] = sleeper
+        self._asleep[eq_class] = sleeper
         if len(assignment.usage) > len(assignment.need):
-            self._relying[kind] = None
-        self._wait_for_room(kind, sleeper)
-        self._at_home.setdefault(kind.queue, {})[kind] = None
-        if nomination.waiting.restraint.may_share:
-            self._group(kind, sleeper, assignment.usage, found)
+            self._relying[eq_class] = None
+        self._wait_for_room(eq_class, sleeper)
+        self._at_home.setdefault(eq_class.queue, {})[eq_class] = None
+        if nomination.pending.restraint.may_use_fair_sharing:
+            self._group(eq_class, sleeper, assignment.usage, found)
 
-    def _room_for(self, kind: Kind, found: FailedSearch) -> tuple[int, int]:
+    def _room_for(self, eq_class: EquivalenceClass, found: FailedSearch) -> tuple[int, int]:
         """Return on which axis how much room is enough, with those who gave way.
 
         Nobody has more room than the root.
         """
         axis, lacking = found.lacking[0]
-        return axis, lacking + self._tree.available_on(kind.queue, axis)
+        return axis, lacking + self._tree.available_on(eq_class.queue, axis)
 
-    def _wait_for_room(self, kind: Kind, sleeper: _Sleeper) -> None:
+    def _wait_for_room(self, eq_class: EquivalenceClass, sleeper: _Sleeper) -> None:
         axis, needed = sleeper.room
-        insort(self._rooms.setdefault(axis, []), (needed, sleeper.number, kind))
+        insort(self._rooms.setdefault(axis, []), (needed, sleeper.number, eq_class))
 
     def _give_up_room(self, sleeper: _Sleeper) -> None:
         axis, needed = sleeper.room
         rooms = self._rooms[axis]
         del rooms[bisect_left(rooms, (needed, sleeper.number))]
 
-    def _group(self, kind: Kind, sleeper: _Sleeper, usage: Usage, found: FailedSearch) -> None:
+    def _group(
+        self, eq_class: EquivalenceClass, sleeper: _Sleeper, usage: Usage, found: FailedSearch
+    ) -> None:
         """List *kind* with those that come through the same sides as it does."""
-        for side, rank in zip(self._snapshot.path(kind.queue), found.ranks, strict=False):
-            key: Hashable = (usage, kind) if found.took_any else usage
+        for side, rank in zip(self._snapshot.path(eq_class.queue), found.ranks, strict=False):
+            key: Hashable = (usage, eq_class) if found.took_any else usage
             group = self._groups.setdefault(side, {}).get(key)
             if group is None:
                 group = _Group(side, usage, rank, key, self._count, took_any=found.took_any)
@@ -178,11 +188,11 @@ class Sleepers:
                 self._unlist(group)
                 group.rank = rank
                 self._list(group)
-            group.kinds[kind] = None
+            group.eq_classes[eq_class] = None
             sleeper.groups.append(group)
             usage = self._tree.prospect(side, usage).noticed
 
-    def hopeful(self) -> list[Kind]:
+    def hopeful(self) -> list[EquivalenceClass]:
         """Return who may be met as things stand: all who are awake, and who sleeps and has room.
 
         Not to be changed. Cost: those who were stirred since, and those for whom the root has room;
@@ -190,28 +200,30 @@ class Sleepers:
         """
         if self._hopeful is None:
             roomy = list(self._with_room_at_root())
-            for kind, sleeper in roomy:
+            for eq_class, sleeper in roomy:
                 if sleeper.took_any:
-                    self._stirred[kind] = None
+                    self._stirred[eq_class] = None
             if self._stirred:
-                for kind in list(self._stirred):
-                    self.wake(kind)
+                for eq_class in list(self._stirred):
+                    self.wake(eq_class)
                 roomy = list(self._with_room_at_root())
             self._hopeful = [
-                kind for kind, sleeper in roomy if not sleeper.took_any and self._has_room(kind)
+                eq_class
+                for eq_class, sleeper in roomy
+                if not sleeper.took_any and self._has_room(eq_class)
             ]
             self._hopeful += self._awake
         return self._hopeful
 
-    def _with_room_at_root(self) -> Iterator[tuple[Kind, _Sleeper]]:
+    def _with_room_at_root(self) -> Iterator[tuple[EquivalenceClass, _Sleeper]]:
         for axis, rooms in self._rooms.items():
             available = self._tree.available_on(self._root, axis)
-            for needed, _, kind in rooms:
+            for needed, _, eq_class in rooms:
                 if needed > available:
                     break
-                sleeper = self._asleep[kind]
+                sleeper = self._asleep[eq_class]
                 assert sleeper is not None, "who waits for nothing waits for no room"
-                yield kind, sleeper
+                yield eq_class, sleeper
 
     def changed(self, queue: QueueName, priority: int, *, is_less: bool) -> None:
         """Take in that a holder of *queue* with *priority* came, is seen anew, or has left.
@@ -220,9 +232,9 @@ class Sleepers:
         and those that can be met by it now.
         """
         self._hopeful = None
-        for kind in self._at_home.get(queue, ()):
-            if self._is_concerned(kind, priority):
-                self._stirred[kind] = None
+        for eq_class in self._at_home.get(queue, ()):
+            if self._is_concerned(eq_class, priority):
+                self._stirred[eq_class] = None
         tree, ranks = self._tree, self._ranks
         for side, cohort in pairwise(self._snapshot.path(queue)):
             before, after = ranks[side], tree.rank(side)
@@ -234,7 +246,9 @@ class Sleepers:
                 self._stir_through(side, cohort, groups.values(), is_less=is_less)
             self._stir_beside(side, cohort, max(before, after))
             if self._relying and tree.is_exceeded(cohort):
-                self._stirred |= {kind: None for kind in self._relying if self._may_lack_more(kind)}
+                self._stirred |= {
+                    eq_class: None for eq_class in self._relying if self._may_lack_more(eq_class)
+                }
 
     def _stir_through(
         self, side: QueueName, cohort: QueueName, groups: Iterable[_Group], *, is_less: bool
@@ -243,12 +257,12 @@ class Sleepers:
         highest: Rank | None = None
         for group in groups:
             if group.took_any:
-                self._stirred |= group.kinds
+                self._stirred |= group.eq_classes
             elif is_less:
                 if highest is None:
                     highest = self._highest_beside(side, cohort)
                 if self._fall(group) <= highest:
-                    self._stirred |= group.kinds
+                    self._stirred |= group.eq_classes
 
     def _fall(self, group: _Group) -> Rank:
         """Let a group stand where it belongs now that its side may be lower, and return where."""
@@ -267,36 +281,36 @@ class Sleepers:
             default=LEAST_RANK,
         )
 
-    def _is_concerned(self, kind: Kind, priority: int) -> bool:
+    def _is_concerned(self, eq_class: EquivalenceClass, priority: int) -> bool:
         """Return whether *kind* may ask in its own queue now, has its own quota, or lacks more."""
-        assert kind.nomination is not None, "known of those who sleep"
-        assignment, queue = kind.nomination.assignment, kind.queue
+        assert eq_class.nomination is not None, "known of those who sleep"
+        assignment, queue = eq_class.nomination.assignment, eq_class.queue
         if assignment is None:
             return False
         within = self._snapshot.rules[queue].preemption.within_cluster_queue
-        if within != "Never" and kind.first().priority > priority:
+        if within != "Never" and eq_class.first().priority > priority:
             return True
         if self._snapshot.covers(queue, assignment.usage, assignment.need):
             return True
-        return kind in self._relying and self._may_lack_more(kind)
+        return eq_class in self._relying and self._may_lack_more(eq_class)
 
-    def _may_lack_more(self, kind: Kind) -> bool:
+    def _may_lack_more(self, eq_class: EquivalenceClass) -> bool:
         """Return whether *kind* counts on what its queue may not have any more."""
-        assert kind.nomination is not None, "known of those who sleep"
-        assignment = kind.nomination.assignment
+        assert eq_class.nomination is not None, "known of those who sleep"
+        assignment = eq_class.nomination.assignment
         assert assignment is not None, "who counts on something has flavors"
         others = [each for each in assignment.usage if each[0] not in assignment.need]
-        return not all(self._is_own(kind.queue, *each) for each in others)
+        return not all(self._is_own(eq_class.queue, *each) for each in others)
 
     def _stir_beside(self, side: QueueName, cohort: QueueName, highest: Rank) -> None:
         """Stir those beside *side* who can take from it, or could before it changed."""
         now = self._ranks[side]
-        is_asked = now != LEAST_RANK or self._tree.is_borrowing(side)
+        may_be_preempted = now != LEAST_RANK or self._tree.is_borrowing(side)
         for rank, _, group in self._below.get(cohort, ()):
             if rank > highest:
                 break
-            if group.side != side and (group.took_any or (is_asked and rank <= now)):
-                self._stirred |= group.kinds
+            if group.side != side and (group.took_any or (may_be_preempted and rank <= now)):
+                self._stirred |= group.eq_classes
 
     def _list(self, group: _Group) -> None:
         cohort = self._snapshot.parents[group.side]
@@ -319,7 +333,7 @@ class Sleepers:
         own, or has a limit and others were taken. Nor where more than one axis is lacking, or may
         come to be because it is not the queue's own: whom a claim may ask depends on which are.
         """
-        if found.is_owed or not found.lacking or len(assignment.need) != 1:
+        if found.within_nominal or not found.lacking or len(assignment.need) != 1:
             return False
         for axis, amount in assignment.usage:
             if axis in assignment.need:
@@ -352,7 +366,7 @@ class Sleepers:
         has_own = tree.charged_on(queue, axis) + amount <= tree.retained_on(queue, axis)
         return has_own and (above is None or tree.available_on(above, axis) >= 0)
 
-    def _has_room(self, kind: Kind) -> bool:
-        assert kind.nomination is not None, "known of those who sleep"
-        assignment = kind.nomination.assignment
-        return assignment is not None and self._snapshot.fits(kind.queue, assignment.usage)
+    def _has_room(self, eq_class: EquivalenceClass) -> bool:
+        assert eq_class.nomination is not None, "known of those who sleep"
+        assignment = eq_class.nomination.assignment
+        return assignment is not None and self._snapshot.fits(eq_class.queue, assignment.usage)

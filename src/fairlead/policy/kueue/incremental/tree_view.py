@@ -8,15 +8,15 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.memory import Promise
 from fairlead.policy.kueue.cycle.cycle import Turn
-from fairlead.policy.kueue.cycle.promises import promised_holder
+from fairlead.policy.kueue.cycle.promises import promised_workload
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.incremental.equivalence_classes import Kind, QueueLine
-from fairlead.policy.kueue.incremental.quick_nomination import QuickNominator
-from fairlead.policy.kueue.incremental.sleepers import Sleepers
-from fairlead.policy.kueue.pending.queue import shape_of
+from fairlead.policy.kueue.incremental.equivalence_classes import EquivalenceClass, PendingClasses
+from fairlead.policy.kueue.incremental.quick_nomination import IncrementalNominator
+from fairlead.policy.kueue.incremental.sleepers import ParkedWorkloads
+from fairlead.policy.kueue.pending.queue import scheduling_hash
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder, Waiting
+from fairlead.policy.kueue.workloads import AdmittedWorkload, PendingWorkload
 
 
 class PromisedRoom:
@@ -30,15 +30,15 @@ class PromisedRoom:
 
     def keep(self, turn: Turn) -> None:
         """Promise what *turn* keeps."""
-        queue = turn.nomination.waiting.queue
+        queue = turn.nomination.pending.queue
         assert queue not in self.turns, f"{queue} has promised something already"
         self.turns[queue] = turn
-        self._snapshot.admit(promised_holder(turn))
+        self._snapshot.admit(promised_workload(turn))
 
     def drop(self, queue: QueueName) -> Turn:
         """Promise nothing in *queue* any more; return what was."""
         turn = self.turns.pop(queue)
-        self._snapshot.let_leave(promised_holder(turn))
+        self._snapshot.remove(promised_workload(turn))
         return turn
 
     def in_order(self) -> list[Turn]:
@@ -60,32 +60,32 @@ class PromisedRoom:
             return []
         promised = self.in_order()
         for turn in promised:
-            self.drop(turn.nomination.waiting.queue)
+            self.drop(turn.nomination.pending.queue)
         lost = []
         for turn in promised:
-            if self._snapshot.fits(turn.nomination.waiting.queue, turn.kept):
+            if self._snapshot.fits(turn.nomination.pending.queue, turn.kept):
                 self.keep(turn)
             else:
                 lost.append(turn)
         return lost
 
 
-class InLine(Struct, frozen=True, gc=False):
+class PendingEntry(Struct, frozen=True, gc=False):
     """One who waits; ``is_preempting``: others give way to it already, by *promise* if known."""
 
-    waiting: Waiting
+    pending: PendingWorkload
     is_preempting: bool
     promise: Promise | None = None
 
-    def waits_like(self, other: "InLine") -> bool:
+    def waits_like(self, other: "PendingEntry") -> bool:
         """Return whether *other* differs in what it was promised at most."""
-        return self.is_preempting == other.is_preempting and self.waiting == other.waiting
+        return self.is_preempting == other.is_preempting and self.pending == other.pending
 
 
-Known: TypeAlias = Holder | InLine
+Known: TypeAlias = AdmittedWorkload | PendingEntry
 
 
-class TreeView:
+class TrackedTree:
     """Who has quota in one tree, who waits, and of whom it is known that it waits on."""
 
     def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
@@ -93,17 +93,17 @@ class TreeView:
         self.snapshot = snapshot
         self.keeps_promises = settings.keeps_promises
         self.present = snapshot.tree.copy() if self.keeps_promises else snapshot.tree
-        self.nominator = QuickNominator(snapshot, axes, settings)
-        self.lines = {name: QueueLine(name) for name in snapshot.rules}
-        self.waited_for: dict[QueueName, QueueLine] = {}  # those in which somebody waits
-        self.preempting: dict[QueueName, QueueLine] = {}  # in which somebody stays the head
-        self.leaving: dict[WorkloadName, Holder] = {}
+        self.nominator = IncrementalNominator(snapshot, axes, settings)
+        self.lines = {name: PendingClasses(name) for name in snapshot.rules}
+        self.waited_for: dict[QueueName, PendingClasses] = {}  # those in which somebody waits
+        self.preempting: dict[QueueName, PendingClasses] = {}  # in which somebody stays the head
+        self.leaving: dict[WorkloadName, AdmittedWorkload] = {}
         self.promised = PromisedRoom(snapshot)
         self.tops = {name: snapshot.path(name)[-2:][0] for name in snapshot.rules}  # below the root
-        self.sleepers = Sleepers(snapshot)
+        self.parked = ParkedWorkloads(snapshot)
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
-        self._kinds: dict[WorkloadName, Kind] = {}  # of those who wait
+        self._eq_classes: dict[WorkloadName, EquivalenceClass] = {}  # of those who wait
         self._unsettled: set[QueueName] = set()  # in which something else may be promised now
 
     def read(self, name: WorkloadName, now: Known | None) -> None:
@@ -111,19 +111,19 @@ class TreeView:
         before = self._known.get(name)
         if before == now:
             return
-        if isinstance(before, Holder):
-            if isinstance(now, Holder) and before.uses_the_same(now):
+        if isinstance(before, AdmittedWorkload):
+            if isinstance(now, AdmittedWorkload) and before.uses_the_same(now):
                 self._see_anew(before, now)
                 return
             self._take_out(before)
         elif before is not None:
-            if isinstance(now, InLine) and before.waits_like(now):
+            if isinstance(now, PendingEntry) and before.waits_like(now):
                 self._known[name] = now
-                self._unsettled.add(now.waiting.queue)
+                self._unsettled.add(now.pending.queue)
                 return
-            self._drop(before.waiting)
+            self._drop(before.pending)
         self._known.pop(name, None)
-        if isinstance(now, Holder):
+        if isinstance(now, AdmittedWorkload):
             self._put_in(now)
         elif now is not None:
             self._add(now)
@@ -138,8 +138,8 @@ class TreeView:
             for queue in sorted(unsettled) if self.keeps_promises else ():
                 self._settle(queue)
         for turn in self.promised.too_much():
-            self._unsettled.add(turn.nomination.waiting.queue)  # to be tried again next time
-            self._used_otherwise(turn.nomination.waiting, is_less=True)
+            self._unsettled.add(turn.nomination.pending.queue)  # to be tried again next time
+            self._used_otherwise(turn.nomination.pending, is_less=True)
 
     def _settle(self, queue: QueueName) -> None:
         """Let what is promised to the first who preempts in *queue* count as used."""
@@ -150,17 +150,19 @@ class TreeView:
             return
         if before is not None:
             self.promised.drop(queue)
-            self._used_otherwise(before.nomination.waiting, is_less=True)
+            self._used_otherwise(before.nomination.pending, is_less=True)
         if turn is not None:
             self.promised.keep(turn)
-            self._used_otherwise(turn.nomination.waiting, is_less=False)
+            self._used_otherwise(turn.nomination.pending, is_less=False)
 
     def _kept_for(self, name: WorkloadName) -> Turn | None:
         """Return the turn of one who waits for what it was promised; None: its pods are others."""
         known = self._known[name]
-        assert isinstance(known, InLine), name
-        waiting = known.waiting
-        found = self.nominator.as_promised(waiting, self.kind_of(waiting).shape, known.promise)
+        assert isinstance(known, PendingEntry), name
+        pending = known.pending
+        found = self.nominator.as_promised(
+            pending, self.kind_of(pending).scheduling_hash, known.promise
+        )
         if found is None or found.assignment is None:
             return None
         return Turn(found, "preempting", found.assignment.usage)
@@ -168,74 +170,74 @@ class TreeView:
     def is_at_rest(self) -> bool:
         """Return whether nobody can be admitted, or claim anything, as things stand."""
         stays = self.promised.turns if self.keeps_promises else self.preempting
-        return not (stays or self.sleepers.hopeful())
+        return not (stays or self.parked.hopeful())
 
     def promises(self) -> dict[WorkloadName, Promise]:
         """Return what earlier plans promised to those who preempt, as far as it is known."""
         if self.keeps_promises:
-            names = [turn.nomination.waiting.name for turn in self.promised.turns.values()]
+            names = [turn.nomination.pending.name for turn in self.promised.turns.values()]
         else:
             firsts = [line.first_preempting() for line in self.preempting.values()]
             names = [name for name in firsts if name is not None]
         promises = {}
         for name in names:
             known = self._known[name]
-            if isinstance(known, InLine) and known.promise is not None:
+            if isinstance(known, PendingEntry) and known.promise is not None:
                 promises[name] = known.promise
         return promises
 
-    def kind_of(self, waiting: Waiting) -> Kind:
+    def kind_of(self, pending: PendingWorkload) -> EquivalenceClass:
         """Return the kind of one who waits."""
-        return self._kinds[waiting.name]
+        return self._eq_classes[pending.name]
 
-    def nominate(self, waiting: Waiting) -> Nomination:
+    def nominate(self, pending: PendingWorkload) -> Nomination:
         """Nominate one who waits, and let its kind sleep if it is refused."""
-        kind = self.kind_of(waiting)
-        if self.sleepers.is_asleep(kind):
-            return kind.nominated(waiting, self.snapshot)
-        quick = self.nominator.nominate(waiting, kind.shape)
+        eq_class = self.kind_of(pending)
+        if self.parked.is_asleep(eq_class):
+            return eq_class.nominated(pending, self.snapshot)
+        quick = self.nominator.nominate(pending, eq_class.scheduling_hash)
         found = quick.nomination
         if not found.can_proceed():
-            self.sleepers.refuse(kind, found, quick.failed)
+            self.parked.refuse(eq_class, found, quick.failed)
         return found
 
-    def waiting(self, name: WorkloadName) -> Waiting:
+    def pending(self, name: WorkloadName) -> PendingWorkload:
         """Return one who waits."""
         known = self._known[name]
-        assert isinstance(known, InLine), name
-        return known.waiting
+        assert isinstance(known, PendingEntry), name
+        return known.pending
 
-    def admit(self, holder: Holder) -> None:
+    def admit(self, admitted: AdmittedWorkload) -> None:
         """Let one who waits have quota; where promises are kept, it is counted already."""
-        self._drop(self.waiting(holder.name))
-        self.decided.add(holder.name)
+        self._drop(self.pending(admitted.name))
+        self.decided.add(admitted.name)
         if not self.keeps_promises:
-            self._put_in(holder)
+            self._put_in(admitted)
             return
-        self._known[holder.name] = holder
-        self.present.charge_axes(holder.queue, holder.usage)
-        self._used_otherwise(holder, is_less=False)
+        self._known[admitted.name] = admitted
+        self.present.charge_axes(admitted.queue, admitted.usage)
+        self._used_otherwise(admitted, is_less=False)
 
-    def tell_to_leave(self, holder: Holder) -> None:
+    def tell_to_leave(self, admitted: AdmittedWorkload) -> None:
         """Let one who has quota be told to leave."""
-        self._see_anew(holder, replace(holder, is_evicted=True))
-        self.decided.add(holder.name)
+        self._see_anew(admitted, replace(admitted, is_evicted=True))
+        self.decided.add(admitted.name)
 
-    def promise(self, waiting: Waiting, promise: Promise) -> None:
+    def promise(self, pending: PendingWorkload, promise: Promise) -> None:
         """Keep for one who preempts what others leave."""
-        self._known[waiting.name] = InLine(waiting, is_preempting=True, promise=promise)
-        self._stays_first(waiting)
-        turn = self._kept_for(waiting.name)
+        self._known[pending.name] = PendingEntry(pending, is_preempting=True, promise=promise)
+        self._stays_first(pending)
+        turn = self._kept_for(pending.name)
         assert turn is not None, "what is promised can be kept"
         self.promised.keep(turn)
-        self._used_otherwise(waiting, is_less=False)
-        self.decided.add(waiting.name)
+        self._used_otherwise(pending, is_less=False)
+        self.decided.add(pending.name)
 
-    def _counts(self, holder: Holder) -> bool:
+    def _counts(self, admitted: AdmittedWorkload) -> bool:
         """Return whether one who has quota counts in the tree that is decided on."""
-        return not (self.keeps_promises and holder.is_evicted)
+        return not (self.keeps_promises and admitted.is_evicted)
 
-    def _see_anew(self, before: Holder, now: Holder) -> None:
+    def _see_anew(self, before: AdmittedWorkload, now: AdmittedWorkload) -> None:
         """Take in that one who has quota is asked otherwise, and uses what it did."""
         self._known[now.name] = now
         self.leaving.pop(now.name, None)
@@ -243,66 +245,66 @@ class TreeView:
             self.leaving[now.name] = now
         if not self._counts(now):
             if self._counts(before):
-                self.snapshot.let_leave(before)
+                self.snapshot.remove(before)
                 self._used_otherwise(before, is_less=True)
         elif not self._counts(before):
             self.snapshot.admit(now)
             self._used_otherwise(now, is_less=False)
         else:
-            self.snapshot.see_anew(before, now)
+            self.snapshot.replace_admitted(before, now)
             self._used_otherwise(now, is_less=False)
 
-    def _take_out(self, holder: Holder) -> None:
-        self.leaving.pop(holder.name, None)
+    def _take_out(self, admitted: AdmittedWorkload) -> None:
+        self.leaving.pop(admitted.name, None)
         if self.present is not self.snapshot.tree:
-            self.present.discharge_axes(holder.queue, holder.usage)
-        if self._counts(holder):
-            self.snapshot.let_leave(holder)
-            self._used_otherwise(holder, is_less=True)
+            self.present.discharge_axes(admitted.queue, admitted.usage)
+        if self._counts(admitted):
+            self.snapshot.remove(admitted)
+            self._used_otherwise(admitted, is_less=True)
 
-    def _put_in(self, holder: Holder) -> None:
-        self._known[holder.name] = holder
-        if holder.is_evicted:
-            self.leaving[holder.name] = holder
+    def _put_in(self, admitted: AdmittedWorkload) -> None:
+        self._known[admitted.name] = admitted
+        if admitted.is_evicted:
+            self.leaving[admitted.name] = admitted
         if self.present is not self.snapshot.tree:
-            self.present.charge_axes(holder.queue, holder.usage)
-        if self._counts(holder):
-            self.snapshot.admit(holder)
-            self._used_otherwise(holder, is_less=False)
+            self.present.charge_axes(admitted.queue, admitted.usage)
+        if self._counts(admitted):
+            self.snapshot.admit(admitted)
+            self._used_otherwise(admitted, is_less=False)
 
-    def _used_otherwise(self, one: Holder | Waiting, *, is_less: bool) -> None:
-        self.sleepers.changed(one.queue, one.priority, is_less=is_less)
+    def _used_otherwise(self, one: AdmittedWorkload | PendingWorkload, *, is_less: bool) -> None:
+        self.parked.changed(one.queue, one.priority, is_less=is_less)
 
-    def _add(self, now: InLine) -> None:
-        waiting = now.waiting
-        line = self.lines[waiting.queue]
-        shape = shape_of(waiting, self.snapshot.rules[waiting.queue].preemption)
-        kind = line.kind(shape)
-        self._known[waiting.name] = now
-        self._kinds[waiting.name] = kind
-        if not kind:
-            self.sleepers.wake(kind)
-        kind.add(waiting)
-        line.changed(kind)
-        self.waited_for[waiting.queue] = line
+    def _add(self, now: PendingEntry) -> None:
+        pending = now.pending
+        line = self.lines[pending.queue]
+        rules = self.snapshot.rules[pending.queue]
+        eq_class = line.eq_class(scheduling_hash(pending, rules.preemption))
+        self._known[pending.name] = now
+        self._eq_classes[pending.name] = eq_class
+        if not eq_class:
+            self.parked.wake(eq_class)
+        eq_class.add(pending)
+        line.changed(eq_class)
+        self.waited_for[pending.queue] = line
         if now.is_preempting:
-            self._stays_first(waiting)
-            self._unsettled.add(waiting.queue)
+            self._stays_first(pending)
+            self._unsettled.add(pending.queue)
 
-    def _stays_first(self, waiting: Waiting) -> None:
-        line = self.preempting[waiting.queue] = self.lines[waiting.queue]
-        line.preempting[waiting.name] = waiting
+    def _stays_first(self, pending: PendingWorkload) -> None:
+        line = self.preempting[pending.queue] = self.lines[pending.queue]
+        line.preempting[pending.name] = pending
 
-    def _drop(self, waiting: Waiting) -> None:
-        line, kind = self.lines[waiting.queue], self._kinds.pop(waiting.name)
-        kind.drop(waiting)
-        if not kind:
-            self.sleepers.forget(kind)
-        line.changed(kind)
+    def _drop(self, pending: PendingWorkload) -> None:
+        line, eq_class = self.lines[pending.queue], self._eq_classes.pop(pending.name)
+        eq_class.drop(pending)
+        if not eq_class:
+            self.parked.forget(eq_class)
+        line.changed(eq_class)
         if not line:
-            del self.waited_for[waiting.queue]
-        if line.preempting.pop(waiting.name, None):
-            self._unsettled.add(waiting.queue)
+            del self.waited_for[pending.queue]
+        if line.preempting.pop(pending.name, None):
+            self._unsettled.add(pending.queue)
             if not line.preempting:
-                del self.preempting[waiting.queue]
-        del self._known[waiting.name]
+                del self.preempting[pending.queue]
+        del self._known[pending.name]

@@ -22,17 +22,17 @@ UNSUPPORTED: Final = "UnsupportedConstraint"
 _TOPOLOGY: Final = "topologyRequest"
 
 
-class Door:
+class Admissibility:
     """Looks at workloads of one state at one moment."""
 
     def __init__(self, state: ClusterState, now_ms: int) -> None:
         """Look at nothing yet; queues and catalogue stay as they are, *now_ms* may be set later."""
         self._state = state
         self.now_ms = now_ms
-        self.looked_at_the_clock = False  # somebody may queue up later, with nothing else changed
+        self.time_dependent = False  # somebody may queue up later, with nothing else changed
         self._known: dict[tuple[QueueName, str, str], Reason | None] = {}  # by what it came through
 
-    def refusal(self, workload: Workload) -> Reason | None:
+    def inadmissible_reason(self, workload: Workload) -> Reason | None:
         """Return why *workload* is kept out; None if it may queue up.
 
         What speaks against it: an obstacle or its owner, then its queues, then what it asks for; at
@@ -96,7 +96,7 @@ class Door:
         until_ms = extension.back_off_until_ms
         if until_ms is None or until_ms <= self.now_ms:
             return None
-        self.looked_at_the_clock = True
+        self.time_dependent = True
         return Reason(code=BACK_OFF, remaining_ms=until_ms - self.now_ms)
 
     def _of_holds(self, workload: Workload) -> Reason | None:
@@ -133,14 +133,14 @@ CLUSTER_QUEUE_STOPPED: Final = "ClusterQueueStopped"
 LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
 
 
-def drained(state: ClusterState, door: Door) -> list[Evict]:
+def drained(state: ClusterState, admissibility: Admissibility) -> list[Evict]:
     """Return who has to leave, by name; those who are leaving already are not told again.
 
     Nor are those whom the caller holds as victims. Cost: a look at each workload that has quota.
     """
     found, held = [], state.holds.victim_workloads()
     for name, run in state.runs.items():
-        code = _reason(state, state.workloads[name], door)
+        code = _reason(state, state.workloads[name], admissibility)
         if code is not None and name not in held:
             staying = [pod for pod, at in run.pods.items() if at.phase != "leaving"]
             found.append((name, code, tuple(run.pod_sets.in_order(staying))))
@@ -156,12 +156,12 @@ def drained(state: ClusterState, door: Door) -> list[Evict]:
     ]
 
 
-def _reason(state: ClusterState, workload: Workload, door: Door) -> str | None:
+def _reason(state: ClusterState, workload: Workload, admissibility: Admissibility) -> str | None:
     if not workload.active and workload.obstacle is None:  # an obstacle keeps from starting only
         return DEACTIVATED
     queue = state.queues.get(workload.queue)
     rules = queue.extension if queue else None
     if isinstance(rules, ClusterQueue) and rules.stop_policy == "HoldAndDrain":
         return CLUSTER_QUEUE_STOPPED
-    local = door.local_queue(workload)
+    local = admissibility.local_queue(workload)
     return LOCAL_QUEUE_STOPPED if local is not None and local.drained else None

@@ -7,7 +7,7 @@ held back or waits for its back-off has its place all the same.
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
-from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses, UseRank
+from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, UsageRank
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.workloads import is_preempting, local_queue_name
 
@@ -16,7 +16,7 @@ def pending_order(
     state: ClusterState,
     queue: QueueName,
     settings: KueueSettings,
-    uses: AdmissionUses | None = None,
+    local_usage: LocalQueueUsage | None = None,
 ) -> list[WorkloadName]:
     """Return the workloads of *queue* that have no quota yet, the first in line first.
 
@@ -24,9 +24,9 @@ def pending_order(
     by higher priority, by earlier `queued_ms`, and by name. In a queue that *uses* order, what its
     LocalQueue has used comes before the priority. Cost: O(n log n).
     """
-    counted = uses if uses is not None and uses.order(queue) else None
+    counted = local_usage if local_usage is not None and local_usage.order(queue) else None
 
-    def place(name: WorkloadName) -> tuple[bool, UseRank | None, int, int, WorkloadName]:
+    def place(name: WorkloadName) -> tuple[bool, UsageRank | None, int, int, WorkloadName]:
         workload = state.workloads[name]
         return (
             not is_preempting(state, name),
@@ -60,5 +60,5 @@ def is_queued(state: ClusterState, workload: Workload) -> bool:
     rules = workload.extension
     if not workload.active or not isinstance(rules, KueueWorkload):
         return False
-    door = state.catalogue.local_queues.get(local_queue_name(workload))
-    return door is None or not door.stopped
+    admissibility = state.catalogue.local_queues.get(local_queue_name(workload))
+    return admissibility is None or not admissibility.stopped

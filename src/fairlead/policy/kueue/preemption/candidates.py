@@ -12,73 +12,89 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import BorrowWithinCohort
 from fairlead.policy.kueue.settings import KueueOptions
-from fairlead.policy.kueue.snapshot.admitted import Asking
+from fairlead.policy.kueue.snapshot.admitted import CandidateFilter
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant, Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 
 Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
 
 
-def allows(policy: Policy, claimant: Claimant, holder: Holder) -> bool:
+def allows(policy: Policy, preemptor: Preemptor, admitted: AdmittedWorkload) -> bool:
     """Tell whether the importance and the age of the two let *claimant* displace *holder*."""
     match policy:
         case "Any":
             return True
         case "LowerPriority":
-            return holder.priority < claimant.priority
+            return admitted.priority < preemptor.priority
         case "LowerOrNewerEqualPriority":
-            if holder.priority == claimant.priority:
-                return claimant.queued_ms < holder.queued_ms
-            return holder.priority < claimant.priority
+            if admitted.priority == preemptor.priority:
+                return preemptor.queued_ms < admitted.queued_ms
+            return admitted.priority < preemptor.priority
         case "Never":
             return False
 
 
-def outranks(rules: BorrowWithinCohort, claimant: Claimant, holder: Holder) -> bool:
+def outranks(rules: BorrowWithinCohort, preemptor: Preemptor, admitted: AdmittedWorkload) -> bool:
     """Tell whether *claimant* is so important that it may borrow at the expense of *holder*."""
     threshold = rules.max_priority_threshold
     return (
         rules.policy == "LowerPriority"
-        and holder.priority < claimant.priority
-        and (threshold is None or holder.priority <= threshold)
+        and admitted.priority < preemptor.priority
+        and (threshold is None or admitted.priority <= threshold)
     )
 
 
-def asking_others(
-    snapshot: Snapshot, claimant: Claimant, *, is_owed: bool, unprotected_only: bool = False
-) -> Asking:
+def cohort_filter(
+    snapshot: Snapshot,
+    preemptor: Preemptor,
+    *,
+    within_nominal: bool,
+    unprotected_only: bool = False,
+) -> CandidateFilter:
     """Return in which way *claimant* asks other ClusterQueues than its own.
 
     Whom it must spare depends on whether it stays within its own quota (*is_owed*).
     """
-    policy = snapshot.rules[claimant.queue].preemption.reclaim_within_cohort
-    priority = claimant.priority if policy == "LowerPriority" else 0
-    spared = claimant.spared_if_owed if is_owed else claimant.spared
-    return Asking(policy, priority, claimant.need, spared, unprotected_only)
+    policy = snapshot.rules[preemptor.queue].preemption.reclaim_within_cohort
+    priority = preemptor.priority if policy == "LowerPriority" else 0
+    spared = preemptor.spared_within_nominal if within_nominal else preemptor.spared
+    return CandidateFilter(policy, priority, preemptor.need, spared, unprotected_only)
 
 
-def asking_by_shares(snapshot: Snapshot, claimant: Claimant, options: KueueOptions) -> Asking:
+def fair_sharing_filter(
+    snapshot: Snapshot, preemptor: Preemptor, options: KueueOptions
+) -> CandidateFilter:
     """Return in which way *claimant* asks others beyond its own quota, where options bind it.
 
     Without a minimum run time nobody counts as protected, so that all claims ask alike.
     """
     spares_new = options.min_run_time_ms > 0
-    asking = asking_others(snapshot, claimant, is_owed=False, unprotected_only=spares_new)
-    return asking if claimant.may_share else replace(asking, policy="Never", priority=0)
+    candidate_filter = cohort_filter(
+        snapshot, preemptor, within_nominal=False, unprotected_only=spares_new
+    )
+    return (
+        candidate_filter
+        if preemptor.may_use_fair_sharing
+        else replace(candidate_filter, policy="Never", priority=0)
+    )
 
 
-def _asking(policy: Literal["Never", "LowerPriority", "Any"], claimant: Claimant) -> Asking:
-    return Asking(policy, claimant.priority if policy == "LowerPriority" else 0, claimant.need)
+def _filter(
+    policy: Literal["Never", "LowerPriority", "Any"], preemptor: Preemptor
+) -> CandidateFilter:
+    return CandidateFilter(
+        policy, preemptor.priority if policy == "LowerPriority" else 0, preemptor.need
+    )
 
 
-def asked_within(snapshot: Snapshot, claimant: Claimant) -> list[Holder]:
+def candidates_within(snapshot: Snapshot, preemptor: Preemptor) -> list[AdmittedWorkload]:
     """Return who of its own queue may be asked by *claimant*, in their line; not to be changed."""
-    line = snapshot.line(claimant.queue)
-    policy = snapshot.rules[claimant.queue].preemption.within_cluster_queue
+    line = snapshot.admitted(preemptor.queue)
+    policy = snapshot.rules[preemptor.queue].preemption.within_cluster_queue
     if policy == "LowerOrNewerEqualPriority":  # age differs from claim to claim
-        anybody = line.whom(_asking("Any", claimant)).holders
-        return [holder for holder in anybody if allows(policy, claimant, holder)]
-    return line.whom(_asking(policy, claimant)).holders
+        anybody = line.matching(_filter("Any", preemptor)).workloads
+        return [admitted for admitted in anybody if allows(policy, preemptor, admitted)]
+    return line.matching(_filter(policy, preemptor)).workloads
 
 
 class Candidates:
@@ -88,14 +104,14 @@ class Candidates:
     is taken from that queue. What happens in other queues does not change it.
     """
 
-    def __init__(self, snapshot: Snapshot, claimant: Claimant, others: Asking) -> None:
+    def __init__(self, snapshot: Snapshot, preemptor: Preemptor, others: CandidateFilter) -> None:
         """Look at nobody yet; *others* is how queues other than the claimant's are asked."""
         self._snapshot = snapshot
-        self._claimant = claimant
-        self._lines: dict[QueueName, list[Holder]] = {}
-        self.asking_others = others
+        self._claimant = preemptor
+        self._lines: dict[QueueName, list[AdmittedWorkload]] = {}
+        self.cohort_filter = others
 
-    def of(self, queue: QueueName) -> list[Holder]:
+    def of(self, queue: QueueName) -> list[AdmittedWorkload]:
         """Return who of *queue* may be asked, in the order of giving way; not to be changed.
 
         Another queue than the claimant's must borrow what the claimant needs. Cost: the holders of
@@ -106,25 +122,25 @@ class Candidates:
             line = self._lines[queue] = self._find(queue)
         return line
 
-    def _find(self, queue: QueueName) -> list[Holder]:
-        claimant, snapshot = self._claimant, self._snapshot
-        if queue != claimant.queue:
-            if not snapshot.tree.borrows_any(queue, claimant.need):
+    def _find(self, queue: QueueName) -> list[AdmittedWorkload]:
+        preemptor, snapshot = self._claimant, self._snapshot
+        if queue != preemptor.queue:
+            if not snapshot.tree.borrows_any(queue, preemptor.need):
                 return []
-            return snapshot.line(queue).whom(self.asking_others).holders
-        return self._by_use(asked_within(snapshot, claimant))
+            return snapshot.admitted(queue).matching(self.cohort_filter).workloads
+        return self._by_use(candidates_within(snapshot, preemptor))
 
-    def _by_use(self, own: list[Holder]) -> list[Holder]:
+    def _by_use(self, own: list[AdmittedWorkload]) -> list[AdmittedWorkload]:
         """Return those of the claimant's queue with those first whose LocalQueue used more.
 
         Only where that orders its line, and after those who are leaving already.
         """
-        uses = self._snapshot.uses
-        if uses is None or not uses.order(self._claimant.queue):
+        local_usage = self._snapshot.local_usage
+        if local_usage is None or not local_usage.order(self._claimant.queue):
             return own
 
-        def place(holder: Holder) -> tuple[bool, bool, Fraction]:
-            is_endless, use = uses.rank(holder.name)
-            return not holder.is_evicted, not is_endless, -use
+        def place(admitted: AdmittedWorkload) -> tuple[bool, bool, Fraction]:
+            is_endless, use = local_usage.rank(admitted.name)
+            return not admitted.is_evicted, not is_endless, -use
 
         return sorted(own, key=place)

@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.preemption.candidates import Candidates, asking_others, outranks
+from fairlead.policy.kueue.preemption.candidates import Candidates, cohort_filter, outranks
 from fairlead.policy.kueue.preemption.targets import Target, TargetReason, fill_back
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant, Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 
 
 class _Claim(IntEnum):
@@ -29,34 +29,34 @@ class _Claim(IntEnum):
 
 
 class _Candidate(NamedTuple):
-    holder: Holder
+    workload: AdmittedWorkload
     claim: _Claim
     meeting: QueueName  # the lowest node above both, or the queue that both are of
 
     def key(self) -> tuple[bool, _Claim, int, int, str]:
         """Return what orders candidates: who is leaving already, the ground, importance, age."""
-        is_staying, priority, newest, name = self.holder.key()
+        is_staying, priority, newest, name = self.workload.key()
         return is_staying, self.claim, priority, newest, name
 
 
 class _Line(NamedTuple):
     """The candidates of one queue, in the order of giving way."""
 
-    holders: list[Holder]
+    workloads: list[AdmittedWorkload]
     claim: _Claim
     meeting: QueueName
 
     def candidates(self) -> Iterator[_Candidate]:
-        return (_Candidate(holder, self.claim, self.meeting) for holder in self.holders)
+        return (_Candidate(admitted, self.claim, self.meeting) for admitted in self.workloads)
 
 
-def classical_targets(snapshot: Snapshot, claimant: Claimant) -> list[Target]:
+def classical_targets(snapshot: Snapshot, preemptor: Preemptor) -> list[Target]:
     """Return who gives way so that *claimant* fits, in the order of choosing; nobody if it cannot.
 
     No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
     Cost: the holders of all borrowing queues, and O(log queues) for each candidate looked at.
     """
-    search = _ClassicalSearch(snapshot, claimant)
+    search = _ClassicalSearch(snapshot, preemptor)
     for borrow in search.attempts():
         targets = search.attempt(borrow=borrow)
         if targets:
@@ -64,28 +64,28 @@ def classical_targets(snapshot: Snapshot, claimant: Claimant) -> list[Target]:
     return []
 
 
-def classical_room(snapshot: Snapshot, claimant: Claimant) -> dict[int, int]:
+def classical_capacity(snapshot: Snapshot, preemptor: Preemptor) -> dict[int, int]:
     """Return what would be available on each axis if all who may be asked gave way.
 
     As long as their side borrows, and no longer than until *claimant* fits; whether it may borrow
     does not count. *snapshot* is left as it was. Cost: as for the targets.
     """
-    return _ClassicalSearch(snapshot, claimant).room_at_most()
+    return _ClassicalSearch(snapshot, preemptor).capacity_at_most()
 
 
 class _ClassicalSearch:
-    def __init__(self, snapshot: Snapshot, claimant: Claimant) -> None:
+    def __init__(self, snapshot: Snapshot, preemptor: Preemptor) -> None:
         self._snapshot = snapshot
         self._tree = snapshot.tree
-        self._claimant = claimant
-        self._borrowing = snapshot.rules[claimant.queue].preemption.borrow_within_cohort
+        self._claimant = preemptor
+        self._borrowing = snapshot.rules[preemptor.queue].preemption.borrow_within_cohort
         self._is_forbidden = self._borrowing.policy == "Never"
         self._is_owed = self.is_within_quota()
-        asking = asking_others(snapshot, claimant, is_owed=self._is_owed)
-        self._allowed = Candidates(snapshot, claimant, asking)
+        candidate_filter = cohort_filter(snapshot, preemptor, within_nominal=self._is_owed)
+        self._allowed = Candidates(snapshot, preemptor, candidate_filter)
         # All lines are drawn up before anything is taken.
         lines = [*self._others(), self._own()]
-        self._lines = [line for line in lines if line.holders]
+        self._lines = [line for line in lines if line.workloads]
 
     def is_within_quota(self) -> bool:
         """Tell whether the claimant's queue has quota for it, on all axes that it asks for."""
@@ -97,11 +97,11 @@ class _ClassicalSearch:
 
     def attempts(self) -> tuple[bool, ...]:
         """Return whether the claimant borrows, for each attempt in turn."""
-        tree, claimant = self._tree, self._claimant
+        tree, preemptor = self._tree, self._claimant
         claims = {line.claim for line in self._lines}
         is_under_quota = all(
-            tree.charged_on(claimant.queue, axis) < tree.subtree_on(claimant.queue, axis)
-            for axis in claimant.need
+            tree.charged_on(preemptor.queue, axis) < tree.subtree_on(preemptor.queue, axis)
+            for axis in preemptor.need
         )
         if claims <= {_Claim.SAME_QUEUE} or (self._is_forbidden and not is_under_quota):
             return (True,)
@@ -117,33 +117,33 @@ class _ClassicalSearch:
         for candidate in self._in_order(borrow):
             if not self._is_valid(candidate, borrow):
                 continue
-            holder = candidate.holder
-            snapshot.discharge(holder.queue, holder.usage)
+            admitted = candidate.workload
+            snapshot.discharge(admitted.queue, admitted.usage)
             taken.append(candidate)
             if self._fits(borrow):
-                holders = [each.holder for each in taken]
-                must_go = fill_back(snapshot, holders, lambda: self._fits(borrow))
+                victims = [each.workload for each in taken]
+                must_go = fill_back(snapshot, victims, lambda: self._fits(borrow))
                 break
         targets = []
         for candidate, is_away in zip(taken, must_go or [True] * len(taken), strict=True):
             if is_away:
-                snapshot.charge(candidate.holder.queue, candidate.holder.usage)
+                snapshot.charge(candidate.workload.queue, candidate.workload.usage)
                 targets.append(self._target(candidate))
         return targets if must_go else []
 
-    def room_at_most(self) -> dict[int, int]:
+    def capacity_at_most(self) -> dict[int, int]:
         """Take all candidates in turn, whatever the claimant may borrow, and put them back."""
         snapshot, queue = self._snapshot, self._claimant.queue
-        taken: list[Holder] = []
+        taken: list[AdmittedWorkload] = []
         for candidate in merge(*(line.candidates() for line in self._lines), key=_Candidate.key):
             if self._fits(borrow=True):
                 break
             if self._still_borrows(candidate):
-                taken.append(candidate.holder)
-                snapshot.discharge(candidate.holder.queue, candidate.holder.usage)
+                taken.append(candidate.workload)
+                snapshot.discharge(candidate.workload.queue, candidate.workload.usage)
         room = {axis: self._tree.available_on(queue, axis) for axis, _ in self._claimant.usage}
-        for holder in taken:
-            snapshot.charge(holder.queue, holder.usage)
+        for admitted in taken:
+            snapshot.charge(admitted.queue, admitted.usage)
         return room
 
     def _in_order(self, borrow: bool) -> Iterator[_Candidate]:
@@ -162,8 +162,8 @@ class _ClassicalSearch:
     def _may_come_within_quota(self) -> bool:
         tree, queue = self._tree, self._claimant.queue
         gain: Counter[int] = Counter()
-        for holder in self._allowed.of(queue):
-            gain.update(dict(holder.usage))
+        for admitted in self._allowed.of(queue):
+            gain.update(dict(admitted.usage))
         return all(
             tree.charged_on(queue, axis) - gain[axis] + amount <= tree.subtree_on(queue, axis)
             for axis, amount in self._claimant.usage
@@ -177,7 +177,7 @@ class _ClassicalSearch:
         return has_room and (borrow or self.is_within_quota())
 
     def _is_valid(self, candidate: _Candidate, borrow: bool) -> bool:
-        if borrow and candidate.claim is _Claim.PRIORITY and not self._outranks(candidate.holder):
+        if borrow and candidate.claim is _Claim.PRIORITY and not self._outranks(candidate.workload):
             return False
         return self._still_borrows(candidate)
 
@@ -186,7 +186,7 @@ class _ClassicalSearch:
         if candidate.claim is _Claim.SAME_QUEUE:
             return True
         parents = self._snapshot.parents
-        name: QueueName | None = candidate.holder.queue
+        name: QueueName | None = candidate.workload.queue
         while name is not None and name != candidate.meeting:
             if not self._tree.borrows_any(name, self._claimant.need):
                 return False
@@ -196,18 +196,18 @@ class _ClassicalSearch:
     def _target(self, candidate: _Candidate) -> Target:
         reason = self._reason(candidate)
         by_own_quota = self._is_owed and reason != "InClusterQueue"
-        return Target(holder=candidate.holder, reason=reason, by_own_quota=by_own_quota)
+        return Target(workload=candidate.workload, reason=reason, by_own_quota=by_own_quota)
 
     def _reason(self, candidate: _Candidate) -> TargetReason:
         if candidate.claim is _Claim.SAME_QUEUE:
             return "InClusterQueue"
-        if candidate.claim is _Claim.PRIORITY and self._outranks(candidate.holder):
+        if candidate.claim is _Claim.PRIORITY and self._outranks(candidate.workload):
             return "InCohortReclaimWhileBorrowing"
         return "InCohortReclamation"
 
-    def _outranks(self, holder: Holder) -> bool:
+    def _outranks(self, admitted: AdmittedWorkload) -> bool:
         """Tell whether the claimant may borrow at the expense of *holder*."""
-        return outranks(self._borrowing, self._claimant, holder)
+        return outranks(self._borrowing, self._claimant, admitted)
 
     def _own(self) -> _Line:
         queue = self._claimant.queue

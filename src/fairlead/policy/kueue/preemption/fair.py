@@ -13,25 +13,25 @@ from typing import NamedTuple
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.preemption.candidates import (
     Candidates,
-    asking_by_shares,
-    asking_others,
+    cohort_filter,
+    fair_sharing_filter,
     outranks,
 )
-from fairlead.policy.kueue.preemption.fair_order import FairOrder, Hopeless, never
+from fairlead.policy.kueue.preemption.fair_order import FairOrder, RulesOut, rules_out_none
 from fairlead.policy.kueue.preemption.targets import (
     Choice,
     FailedSearch,
     Sides,
     Target,
     TargetReason,
-    compare_sides,
+    compare_shares,
     fill_back,
 )
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
-from fairlead.policy.kueue.snapshot.admitted import Asking
+from fairlead.policy.kueue.snapshot.admitted import CandidateFilter
 from fairlead.policy.kueue.snapshot.share_order import Entry
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant, Holder, Usage
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor, Usage
 
 
 class FairSearchResult(NamedTuple):
@@ -41,13 +41,13 @@ class FairSearchResult(NamedTuple):
     failure: FailedSearch | None  # None: it succeeded
 
 
-def fair_targets(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> list[Target]:
+def fair_targets(snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings) -> list[Target]:
     """Return which workloads give way so that *claimant* fits; none if it cannot fit."""
-    return search_fairly(snapshot, claimant, settings).targets
+    return search_fairly(snapshot, preemptor, settings).targets
 
 
 def search_fairly(
-    snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
+    snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings
 ) -> FairSearchResult:
     """Search for workloads to preempt so that *claimant* fits, in the order of choosing.
 
@@ -55,67 +55,71 @@ def search_fairly(
     Cost: grows with the queues searched and the victims taken; a side of the tree that borrows less
     than the claimant's is not looked into.
     """
-    snapshot.standing.catch_up()
-    snapshot.charge(claimant.queue, claimant.usage)
-    search = FairSearch(snapshot, claimant, settings)
+    snapshot.share_order.refresh()
+    snapshot.charge(preemptor.queue, preemptor.usage)
+    search = FairSearch(snapshot, preemptor, settings)
     found = search.run()
     if not found and search.may_override():
         search.put_back()
-        search = _OverridingSearch(snapshot, claimant, settings)
+        search = _OverridingSearch(snapshot, preemptor, settings)
         found = search.run()
     choices = search.choices
     failure = None if found else search.failure()
     must_go: list[bool] = []
     if found:
-        must_go = fill_back(snapshot, [choice.holder for choice in choices], search.fits)
+        must_go = fill_back(snapshot, [choice.workload for choice in choices], search.fits)
     for choice, is_away in zip(choices, must_go or [True] * len(choices), strict=True):
         if is_away:
-            snapshot.charge(choice.holder.queue, choice.holder.usage)
-    targets = compare_sides(snapshot, claimant, choices, must_go) if found else []
-    snapshot.discharge(claimant.queue, claimant.usage)
+            snapshot.charge(choice.workload.queue, choice.workload.usage)
+    targets = compare_shares(snapshot, preemptor, choices, must_go) if found else []
+    snapshot.discharge(preemptor.queue, preemptor.usage)
     return FairSearchResult(targets, failure)
 
 
-def fair_room(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> dict[int, int]:
+def fair_capacity(
+    snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings
+) -> dict[int, int]:
     """Return what would be available on each axis if all who may be asked gave way.
 
     As long as their side borrows, and no longer than until *claimant* fits; the shares do not
     count. *snapshot* is left as it was. Cost: as for the targets of a claim within its quota.
     """
-    snapshot.standing.catch_up()
-    snapshot.charge(claimant.queue, claimant.usage)
-    search = FairSearch(snapshot, claimant, settings)
-    search.is_owed = True
+    snapshot.share_order.refresh()
+    snapshot.charge(preemptor.queue, preemptor.usage)
+    search = FairSearch(snapshot, preemptor, settings)
+    search.within_nominal = True
     search.run()
-    tree, queue = snapshot.tree, claimant.queue
-    room = {axis: tree.available_on(queue, axis) + amount for axis, amount in claimant.usage}
+    tree, queue = snapshot.tree, preemptor.queue
+    room = {axis: tree.available_on(queue, axis) + amount for axis, amount in preemptor.usage}
     search.put_back()
-    snapshot.discharge(claimant.queue, claimant.usage)
+    snapshot.discharge(preemptor.queue, preemptor.usage)
     return room
 
 
 class FairSearch:
     """One search; whom it has taken so far is away in the snapshot."""
 
-    def __init__(self, snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> None:
+    def __init__(self, snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings) -> None:
         """Take nobody yet; the claimant is charged in *snapshot*, which is else at rest."""
         self.choices: list[Choice] = []
         self._touched: set[QueueName] = set()  # sides of which somebody was taken
         self._snapshot = snapshot
         self._tree = snapshot.tree
-        self._claimant = claimant
+        self._claimant = preemptor
         self._first, *self._second = settings.strategies
-        self._path = snapshot.path(claimant.queue)
+        self._path = snapshot.path(preemptor.queue)
         self._below = dict(zip(self._path[1:], self._path, strict=False))
         self._options = settings.options
         gates = dict(settings.feature_gates)
-        self.is_owed = gates.get(
+        self.within_nominal = gates.get(
             "FairSharingPreemptWithinNominal", True
-        ) and not self._tree.borrows_any(claimant.queue, claimant.need)
+        ) and not self._tree.borrows_any(preemptor.queue, preemptor.need)
         # Who is taken makes room, so that nothing else is lacking later.
         available = self._tree.available_on
-        self._lacking = [axis for axis, _ in claimant.usage if available(claimant.queue, axis) < 0]
-        self._candidates = Candidates(snapshot, claimant, self._asking_others())
+        self._lacking = [
+            axis for axis, _ in preemptor.usage if available(preemptor.queue, axis) < 0
+        ]
+        self._candidates = Candidates(snapshot, preemptor, self._asking_others())
 
     def run(self) -> bool:
         """Take workloads until the claimant fits; tell whether it does."""
@@ -129,19 +133,19 @@ class FairSearch:
             ranks=tuple([tree.rank(side) for side in self._path[:-1]]),
             lacking=tuple([(axis, -amount) for axis, amount in available if amount < 0]),
             took_any=bool(self.choices),
-            is_owed=self.is_owed,
+            within_nominal=self.within_nominal,
         )
 
     def may_override(self) -> bool:
         """Tell whether to begin anew, so that importance overrules the shares."""
         rules = self._snapshot.rules[self._claimant.queue].preemption.borrow_within_cohort
         is_on = self._options.priority_override and rules.policy == "LowerPriority"
-        return is_on and not self.is_owed and self._claimant.may_share
+        return is_on and not self.within_nominal and self._claimant.may_use_fair_sharing
 
     def put_back(self) -> None:
         """Let all be there again who were taken."""
         for choice in self.choices:
-            self._snapshot.charge(choice.holder.queue, choice.holder.usage)
+            self._snapshot.charge(choice.workload.queue, choice.workload.usage)
         self.choices = []
 
     def fits(self) -> bool:
@@ -149,19 +153,19 @@ class FairSearch:
         tree, queue = self._tree, self._claimant.queue
         return min([tree.available_on(queue, axis) for axis in self._lacking], default=0) >= 0
 
-    def _asking_others(self) -> Asking:
+    def _asking_others(self) -> CandidateFilter:
         """Return how other queues are asked: options bind only who goes beyond its own quota."""
-        if self.is_owed:
-            return asking_others(self._snapshot, self._claimant, is_owed=True)
-        return asking_by_shares(self._snapshot, self._claimant, self._options)
+        if self.within_nominal:
+            return cohort_filter(self._snapshot, self._claimant, within_nominal=True)
+        return fair_sharing_filter(self._snapshot, self._claimant, self._options)
 
     def _ask_all(self) -> bool:
-        order = FairOrder(self._snapshot, self._path, self._candidates.of, self._standing)
-        hopeless = never if self.is_owed else self._hopeless_at_first()
-        while (queue := order.next(hopeless)) is not None:
+        order = FairOrder(self._snapshot, self._path, self._candidates.of, self._share_order)
+        rules_out = rules_out_none if self.within_nominal else self._rules_out_at_first()
+        while (queue := order.next(rules_out)) is not None:
             if queue == self._claimant.queue:
                 self._take(order.line(queue).pop(), "InClusterQueue")
-            elif self.is_owed:
+            elif self.within_nominal:
                 self._take(order.line(queue).pop(), "InCohortReclamation")
             elif not self._take_fairly(order, queue, self._sides(queue, self._first)):
                 order.drop(queue)
@@ -171,9 +175,9 @@ class FairSearch:
             order.refresh(queue)
         return False
 
-    def _standing(self, cohort: QueueName, besides: Collection[QueueName]) -> Sequence[Entry]:
+    def _share_order(self, cohort: QueueName, besides: Collection[QueueName]) -> Sequence[Entry]:
         """Return the order at rest below *cohort*; those *besides* are not at rest."""
-        return self._snapshot.standing.below(cohort, self._candidates.asking_others, besides)
+        return self._snapshot.share_order.below(cohort, self._candidates.cohort_filter, besides)
 
     def _ask_again(self) -> bool:
         """Let each queue lose one more, on what the first round left.
@@ -182,18 +186,18 @@ class FairSearch:
         it never asked borrows nothing, or lies below a cohort that borrows nothing, and so it is
         passed over again.
         """
-        gone = {choice.holder.name for choice in self.choices}
+        gone = {choice.workload.name for choice in self.choices}
 
-        def refused(queue: QueueName) -> list[Holder]:
+        def refused(queue: QueueName) -> list[AdmittedWorkload]:
             return [each for each in self._candidates.of(queue) if each.name not in gone]
 
         (strategy,) = self._second
         # Where nobody was taken, all stand as they stood before the first round.
-        losing = {choice.holder.queue for choice in self.choices}
+        losing = {choice.workload.queue for choice in self.choices}
         moved = {name for queue in losing for name in self._snapshot.path(queue)}
-        order = FairOrder(self._snapshot, self._path, refused, self._standing, moved)
-        hopeless = self._hopeless(strategy)
-        while (queue := order.next(hopeless)) is not None:
+        order = FairOrder(self._snapshot, self._path, refused, self._share_order, moved)
+        rules_out = self._rules_out(strategy)
+        while (queue := order.next(rules_out)) is not None:
             sides = self._sides(queue, strategy)
             self._take(order.line(queue)[-1], "InCohortFairSharing", sides)
             if self.fits():
@@ -202,10 +206,10 @@ class FairSearch:
             order.refresh(queue)
         return False
 
-    def _hopeless_at_first(self) -> Hopeless:
-        return self._hopeless(self._first)
+    def _rules_out_at_first(self) -> RulesOut:
+        return self._rules_out(self._first)
 
-    def _hopeless(self, strategy: Strategy) -> Hopeless:
+    def _rules_out(self, strategy: Strategy) -> RulesOut:
         """Return the test that rules out a whole side under *strategy*.
 
         A side only falls in rank when a workload leaves it. So what borrows less than the
@@ -236,27 +240,32 @@ class FairSearch:
         if sides.strategy == "LessThanInitialShare":
             self._take(order.line(queue).pop(), "InCohortFairSharing", sides)
             return True
-        ours = tree.rank(sides.claimant)
-        if sides.holder not in self._touched:
-            standing, asking = self._snapshot.standing, self._candidates.asking_others
-            if ours > standing.rank_without_one(sides.holder, queue, asking):
+        ours = tree.rank(sides.preemptor)
+        if sides.target not in self._touched:
+            share_order, candidate_filter = (
+                self._snapshot.share_order,
+                self._candidates.cohort_filter,
+            )
+            if ours > share_order.rank_without_one(sides.target, queue, candidate_filter):
                 return False
         line = order.line(queue)
         refused: set[Usage] = set()
         while line:
-            holder = line.pop()
-            if holder.usage in refused:
+            admitted = line.pop()
+            if admitted.usage in refused:
                 continue
-            if ours <= tree.rank_without(sides.holder, queue, holder.usage):
-                self._touched.add(sides.holder)
-                self._take(holder, "InCohortFairSharing", sides)
+            if ours <= tree.rank_without(sides.target, queue, admitted.usage):
+                self._touched.add(sides.target)
+                self._take(admitted, "InCohortFairSharing", sides)
                 return True
-            refused.add(holder.usage)
+            refused.add(admitted.usage)
         return False
 
-    def _take(self, holder: Holder, reason: TargetReason, sides: Sides | None = None) -> None:
-        self.choices.append(Choice(holder, reason, sides))
-        self._snapshot.discharge(holder.queue, holder.usage)
+    def _take(
+        self, admitted: AdmittedWorkload, reason: TargetReason, sides: Sides | None = None
+    ) -> None:
+        self.choices.append(Choice(admitted, reason, sides))
+        self._snapshot.discharge(admitted.queue, admitted.usage)
 
 
 class _OverridingSearch(FairSearch):
@@ -266,30 +275,30 @@ class _OverridingSearch(FairSearch):
     shares let go is still taken for their sake.
     """
 
-    def __init__(self, snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> None:
-        super().__init__(snapshot, claimant, settings)
-        self._rules = snapshot.rules[claimant.queue].preemption.borrow_within_cohort
+    def __init__(self, snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings) -> None:
+        super().__init__(snapshot, preemptor, settings)
+        self._rules = snapshot.rules[preemptor.queue].preemption.borrow_within_cohort
 
-    def _hopeless_at_first(self) -> Hopeless:
-        return never
+    def _rules_out_at_first(self) -> RulesOut:
+        return rules_out_none
 
     def _take_fairly(self, order: FairOrder, queue: QueueName, sides: Sides) -> bool:
         line = order.line(queue)
-        is_hopeless = self._hopeless(sides.strategy)(sides.claimant, sides.holder)
+        is_hopeless = self._rules_out(sides.strategy)(sides.preemptor, sides.target)
         while line:
-            holder = line.pop()
-            if not is_hopeless and self._shares_allow(holder, sides):
-                self._take(holder, "InCohortFairSharing", sides)
+            admitted = line.pop()
+            if not is_hopeless and self._shares_allow(admitted, sides):
+                self._take(admitted, "InCohortFairSharing", sides)
                 return True
-            if outranks(self._rules, self._claimant, holder):
-                self._take(holder, "InCohortReclaimWhileBorrowing")
+            if outranks(self._rules, self._claimant, admitted):
+                self._take(admitted, "InCohortReclaimWhileBorrowing")
                 return True
         return False
 
-    def _shares_allow(self, holder: Holder, sides: Sides) -> bool:
+    def _shares_allow(self, admitted: AdmittedWorkload, sides: Sides) -> bool:
         """Tell whether the strategy lets *holder* go, of a side that is not hopeless."""
         if sides.strategy == "LessThanInitialShare":
             return True
         tree = self._tree
-        after = tree.rank_without(sides.holder, holder.queue, holder.usage)
-        return tree.rank(sides.claimant) <= after
+        after = tree.rank_without(sides.target, admitted.queue, admitted.usage)
+        return tree.rank(sides.preemptor) <= after

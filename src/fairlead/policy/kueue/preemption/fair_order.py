@@ -15,16 +15,16 @@ from fairlead.fairness.dominant_share import LEAST_RANK
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.snapshot.share_order import Entry, cohort_entry, queue_entry
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload
 
-Hopeless: TypeAlias = Callable[[QueueName, QueueName], bool]
+RulesOut: TypeAlias = Callable[[QueueName, QueueName], bool]
 """Of two siblings, the one above the claimant first: can nobody below the other be a victim?"""
 
-Standing: TypeAlias = Callable[[QueueName, Collection[QueueName]], Sequence[Entry]]
+SortedChildren: TypeAlias = Callable[[QueueName, Collection[QueueName]], Sequence[Entry]]
 """Returns the children of a cohort in their order; those of the other names do not count."""
 
 
-def never(_ours: QueueName, _theirs: QueueName) -> bool:
+def rules_out_none(_ours: QueueName, _theirs: QueueName) -> bool:
     """Rule out nobody: what was lent goes back whatever the shares are."""
     return False
 
@@ -36,8 +36,8 @@ class FairOrder:
         self,
         snapshot: Snapshot,
         path: list[QueueName],
-        candidates: Callable[[QueueName], Sequence[Holder]],
-        standing: Standing | None = None,
+        candidates: Callable[[QueueName], Sequence[AdmittedWorkload]],
+        share_order: SortedChildren | None = None,
         moved: Iterable[QueueName] = (),
         top: QueueName | None = None,
     ) -> None:
@@ -50,25 +50,25 @@ class FairOrder:
         """
         self._snapshot = snapshot
         self._candidates = candidates
-        self._standing = standing or self._sorted_children
+        self._share_order = share_order or self._sorted_children
         self._path = frozenset(path)
         self._moved = self._path.union(moved)
         self._queue = path[0] if top is None else None
         self._root = path[-1] if top is None else top
         self._below = dict(zip(path[1:], path, strict=False))  # the child on the way down the path
-        self._lines: dict[QueueName, list[Holder]] = {}
+        self._lines: dict[QueueName, list[AdmittedWorkload]] = {}
         self._opened: dict[QueueName, _Opened] = {}
         self._changed: dict[QueueName, Entry | None] = {}  # counts instead of the standing one
         self._trail = [self._root]  # on the way to the queue that was asked last
 
-    def line(self, queue: QueueName) -> list[Holder]:
+    def line(self, queue: QueueName) -> list[AdmittedWorkload]:
         """Return who is left in *queue*, the first one last, to be popped by the caller."""
         line = self._lines.get(queue)
         if line is None:
             line = self._lines[queue] = list(reversed(self._candidates(queue)))
         return line
 
-    def next(self, hopeless: Hopeless) -> QueueName | None:
+    def next(self, rules_out: RulesOut) -> QueueName | None:
         """Return the queue to ask now; None when all are done.
 
         A whole side that *hopeless* rules out is left at once: asking all its queues in turn would
@@ -85,7 +85,7 @@ class FairOrder:
                 continue
             name = best[-1]
             on_path = self._below.get(cohort)
-            if on_path is not None and name != on_path and hopeless(on_path, name):
+            if on_path is not None and name != on_path and rules_out(on_path, name):
                 if self._changed[on_path] is None:
                     self._opened[cohort].close()  # nothing can change our side any more
                 else:
@@ -124,7 +124,7 @@ class FairOrder:
         return min(heap[0], entries[position]) if heap else entries[position]
 
     def _open(self, cohort: QueueName) -> "_Opened":
-        opened = self._opened[cohort] = _Opened(self._standing(cohort, self._moved))
+        opened = self._opened[cohort] = _Opened(self._share_order(cohort, self._moved))
         for name in self._moved:
             if self._snapshot.parents[name] == cohort:
                 self._change(name, cohort)

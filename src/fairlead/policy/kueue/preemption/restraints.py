@@ -22,10 +22,10 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.workloads import Restraint, Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload, Restraint
 
 
-class Right(IntEnum):
+class PreemptionRight(IntEnum):
     """By what right somebody was told to leave, the strongest one first."""
 
     IMPORTANCE = 0  # or age, in one queue: these make no circles
@@ -33,14 +33,14 @@ class Right(IntEnum):
     SHARING = 2
 
 
-def right_of(given: GaveWay) -> Right:
+def right_of(given: GaveWay) -> PreemptionRight:
     """Return by what right a workload had to give way."""
     if given.code == "InClusterQueue":
-        return Right.IMPORTANCE
-    return Right.OWN_QUOTA if given.by_own_quota else Right.SHARING
+        return PreemptionRight.IMPORTANCE
+    return PreemptionRight.OWN_QUOTA if given.by_own_quota else PreemptionRight.SHARING
 
 
-class GiveWayOrder:
+class EvictionHistory:
     """The order among the workloads of one state, kept up while a plan is made."""
 
     def __init__(
@@ -50,19 +50,21 @@ class GiveWayOrder:
 
         Cost: a look at each memory.
         """
-        self._above: dict[WorkloadName, dict[WorkloadName, Right]] = {}
+        self._above: dict[WorkloadName, dict[WorkloadName, PreemptionRight]] = {}
         for name, memory in memories.items():
             if isinstance(memory, KueueMemory):
                 for each in memory.gave_way:
                     if gave_way_to(each, known) is not None:
                         self.record(name, each.beneficiary, right_of(each))
 
-    def record(self, loser: WorkloadName, beneficiary: WorkloadName, right: Right) -> None:
+    def record(
+        self, loser: WorkloadName, beneficiary: WorkloadName, right: PreemptionRight
+    ) -> None:
         """Note that *loser* gave way; of several rights the strongest one counts."""
         above = self._above.setdefault(loser, {})
         above[beneficiary] = min(right, above.get(beneficiary, right))
 
-    def above(self, name: WorkloadName, right: Right) -> frozenset[WorkloadName]:
+    def above(self, name: WorkloadName, right: PreemptionRight) -> frozenset[WorkloadName]:
         """Return whom *name* must not ask by *right*.
 
         All to whom it gave way, directly or through others, by rights as strong or stronger.
@@ -81,57 +83,57 @@ WAITS_BEFORE_SHARING: Final = "WaitsBeforeSharing"
 COOLS_DOWN: Final = "CoolsDown"
 
 
-class HeldBack(NamedTuple):
+class PreemptionDelay(NamedTuple):
     """Until when one may not ask others by fair sharing, and which option says so."""
 
     until_ms: int
     code: str  # of the reason
 
 
-class ClaimRestraints:
+class PreemptionRestraints:
     """The restraints at one moment, which follow the evictions of its plan."""
 
     def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
         """Take in who gave way to whom, if that is to count; *now_ms* may be set later."""
         self.now_ms = now_ms
-        self.looked_at_the_clock = False  # somebody may ask others later, with nothing else changed
+        self.time_dependent = False  # somebody may ask others later, with nothing else changed
         self._memories = state.memories
         self._delay_ms = settings.options.preemption_delay_ms
         self._cooldown_ms = settings.cooldown_ms
         memories = state.memories if settings.options.ends_loops else {}
-        self._order = GiveWayOrder(memories, state.workloads)
+        self._order = EvictionHistory(memories, state.workloads)
         self._counts_order = settings.options.ends_loops
 
-    def of(self, waiting: Waiting) -> Restraint:
+    def of(self, pending: PendingWorkload) -> Restraint:
         """Return what holds for *waiting* now."""
         return Restraint(
-            spared=self._order.above(waiting.name, Right.SHARING),
-            spared_if_owed=self._order.above(waiting.name, Right.OWN_QUOTA),
-            may_share=self.held_back(waiting) is None,
+            spared=self._order.above(pending.name, PreemptionRight.SHARING),
+            spared_within_nominal=self._order.above(pending.name, PreemptionRight.OWN_QUOTA),
+            may_use_fair_sharing=self.preemption_delay(pending) is None,
         )
 
-    def held_back(self, waiting: Waiting) -> HeldBack | None:
+    def preemption_delay(self, pending: PendingWorkload) -> PreemptionDelay | None:
         """Return until when *waiting* asks nobody beyond its own quota; None: it may.
 
         Who was just told to leave would else tell others to leave for it, and these the next.
         """
         from_ms, code = 0, WAITS_BEFORE_SHARING
         if self._delay_ms:
-            from_ms = waiting.queued_ms + self._delay_ms
-        preempted_ms = self._preempted_ms(waiting) if self._cooldown_ms else None
+            from_ms = pending.queued_ms + self._delay_ms
+        preempted_ms = self._preempted_ms(pending) if self._cooldown_ms else None
         if preempted_ms is not None and preempted_ms + self._cooldown_ms > from_ms:
             from_ms, code = preempted_ms + self._cooldown_ms, COOLS_DOWN
         if from_ms <= self.now_ms:
             return None
-        self.looked_at_the_clock = True
-        return HeldBack(from_ms, code)
+        self.time_dependent = True
+        return PreemptionDelay(from_ms, code)
 
-    def _preempted_ms(self, waiting: Waiting) -> int | None:
-        memory = self._memories.get(waiting.name)
+    def _preempted_ms(self, pending: PendingWorkload) -> int | None:
+        memory = self._memories.get(pending.name)
         return memory.preempted_ms if isinstance(memory, KueueMemory) else None
 
     def record(self, beneficiary: WorkloadName, target: Target) -> None:
         """Note that *target* has to give way."""
         if self._counts_order:
             given = GaveWay(beneficiary, target.reason, target.by_own_quota)
-            self._order.record(target.holder.name, beneficiary, right_of(given))
+            self._order.record(target.workload.name, beneficiary, right_of(given))

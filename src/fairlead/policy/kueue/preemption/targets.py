@@ -9,7 +9,7 @@ from fairlead.fairness.dominant_share import DominantShare, Rank
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.settings import Strategy
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant, Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 
 TargetReason: TypeAlias = Literal[
     "InClusterQueue",  # the claimant's queue makes room for a more important workload
@@ -27,24 +27,26 @@ class ShareComparison(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     strategy: Strategy
-    claimant_side: QueueName
-    claimant_before: DominantShare  # without the claimant
-    claimant_after: DominantShare  # with it: what the strategies compare
-    holder_side: QueueName
-    holder_before: DominantShare
-    holder_after: DominantShare  # without the holder
+    preemptor_side: QueueName
+    preemptor_before: DominantShare  # without the claimant
+    preemptor_after: DominantShare  # with it: what the strategies compare
+    target_side: QueueName
+    target_before: DominantShare
+    target_after: DominantShare  # without the holder
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """A workload that must give way."""
 
-    holder: Holder
+    workload: AdmittedWorkload
     reason: TargetReason
     compared: ShareComparison | None = None  # only where shares decided
     by_own_quota: bool = False  # the claimant's queue takes back what is its own
 
 
-def fill_back(snapshot: Snapshot, taken: Sequence[Holder], fits: Callable[[], bool]) -> list[bool]:
+def fill_back(
+    snapshot: Snapshot, taken: Sequence[AdmittedWorkload], fits: Callable[[], bool]
+) -> list[bool]:
     """Put back, latest first, whoever leaves room enough; tell for each whether it must go.
 
     The last one is not tried: before it went, the claimant did not fit. In *snapshot* those who
@@ -52,33 +54,33 @@ def fill_back(snapshot: Snapshot, taken: Sequence[Holder], fits: Callable[[], bo
     """
     must_go = [True] * len(taken)
     for position in range(len(taken) - 2, -1, -1):
-        holder = taken[position]
-        snapshot.charge(holder.queue, holder.usage)
+        admitted = taken[position]
+        snapshot.charge(admitted.queue, admitted.usage)
         if fits():
             must_go[position] = False
         else:
-            snapshot.discharge(holder.queue, holder.usage)
+            snapshot.discharge(admitted.queue, admitted.usage)
     return must_go
 
 
 class Sides(msgspec.Struct, frozen=True):
     """Two children of the lowest cohort above both workloads, and the strategy that chose."""
 
-    claimant: QueueName
-    holder: QueueName
+    preemptor: QueueName
+    target: QueueName
     strategy: Strategy
 
 
 class Choice(msgspec.Struct, frozen=True):
     """A workload taken during a search, and why."""
 
-    holder: Holder
+    workload: AdmittedWorkload
     reason: TargetReason
     sides: Sides | None = None
 
 
-def compare_sides(
-    snapshot: Snapshot, claimant: Claimant, choices: Sequence[Choice], must_go: Sequence[bool]
+def compare_shares(
+    snapshot: Snapshot, preemptor: Preemptor, choices: Sequence[Choice], must_go: Sequence[bool]
 ) -> list[Target]:
     """Return the choices that must go as targets, each with the shares of its moment.
 
@@ -87,45 +89,45 @@ def compare_sides(
     """
     targets = []
     for choice, must in zip(choices, must_go, strict=True):
-        holder = choice.holder
+        admitted = choice.workload
         if not must or choice.sides is None:
-            snapshot.discharge(holder.queue, holder.usage)
+            snapshot.discharge(admitted.queue, admitted.usage)
             compared = None
         else:
-            compared = _compare(snapshot, claimant, holder, choice.sides)
+            compared = _compare(snapshot, preemptor, admitted, choice.sides)
         if must:
             targets.append(
                 Target(
-                    holder=holder,
+                    workload=admitted,
                     reason=choice.reason,
                     compared=compared,
                     by_own_quota=choice.reason == "InCohortReclamation",
                 )
             )
     for choice in choices:
-        snapshot.charge(choice.holder.queue, choice.holder.usage)
+        snapshot.charge(choice.workload.queue, choice.workload.usage)
     return targets
 
 
 def _compare(
-    snapshot: Snapshot, claimant: Claimant, holder: Holder, sides: Sides
+    snapshot: Snapshot, preemptor: Preemptor, admitted: AdmittedWorkload, sides: Sides
 ) -> ShareComparison:
     """Read the shares of both sides while *holder* goes, and leave it away."""
     tree = snapshot.tree
-    claimant_after = tree.dominant_share(sides.claimant)
-    holder_before = tree.dominant_share(sides.holder)
-    snapshot.discharge(claimant.queue, claimant.usage)
-    claimant_before = tree.dominant_share(sides.claimant)
-    snapshot.charge(claimant.queue, claimant.usage)
-    snapshot.discharge(holder.queue, holder.usage)
+    preemptor_after = tree.dominant_share(sides.preemptor)
+    target_before = tree.dominant_share(sides.target)
+    snapshot.discharge(preemptor.queue, preemptor.usage)
+    preemptor_before = tree.dominant_share(sides.preemptor)
+    snapshot.charge(preemptor.queue, preemptor.usage)
+    snapshot.discharge(admitted.queue, admitted.usage)
     return ShareComparison(
         strategy=sides.strategy,
-        claimant_side=sides.claimant,
-        claimant_before=claimant_before,
-        claimant_after=claimant_after,
-        holder_side=sides.holder,
-        holder_before=holder_before,
-        holder_after=tree.dominant_share(sides.holder),
+        preemptor_side=sides.preemptor,
+        preemptor_before=preemptor_before,
+        preemptor_after=preemptor_after,
+        target_side=sides.target,
+        target_before=target_before,
+        target_after=tree.dominant_share(sides.target),
     )
 
 
@@ -140,4 +142,4 @@ class FailedSearch(msgspec.Struct, frozen=True, gc=False):
     ranks: tuple[Rank, ...]  # of the claimant's side, from its queue up to below the root
     lacking: tuple[tuple[int, int], ...]  # by axis, in the end
     took_any: bool
-    is_owed: bool  # within its own quota: shares do not count
+    within_nominal: bool  # within its own quota: shares do not count

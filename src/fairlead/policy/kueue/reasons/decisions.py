@@ -83,7 +83,7 @@ class TreeDecisions:
             return done
         leaving = self._rounds.leaving()
         reserves = {
-            turn.nomination.waiting.name: self._reserve(turn, self._rounds.awaited(turn, leaving))
+            turn.nomination.pending.name: self._reserve(turn, self._rounds.awaited(turn, leaving))
             for turn in preempting
         }
         last = {each.beneficiary: at for at, each in enumerate(done) if isinstance(each, Evict)}
@@ -98,26 +98,26 @@ class TreeDecisions:
     def _start(self, turn: Turn) -> Start:
         nomination = turn.nomination
         assert nomination.assignment is not None, "who is admitted has flavors"
-        waiting = nomination.waiting
-        placements = self._placements(waiting.name, nomination.counts)
-        self._started[waiting.name] = placements
+        pending = nomination.pending
+        placements = self._placements(pending.name, nomination.counts)
+        self._started[pending.name] = placements
         return Start(
-            workload=waiting.name,
+            workload=pending.name,
             placements=placements,
             flavors=nomination.assignment.flavors,
-            charged=tuple(self._state.path(waiting.queue)),
+            charged=tuple(self._state.path(pending.queue)),
             reason=admit_reason(
-                self._rounds.present, self._state.axes, waiting.queue, nomination.assignment.usage
+                self._rounds.present, self._state.axes, pending.queue, nomination.assignment.usage
             ),
         )
 
     def _evictions(self, turn: Turn) -> Iterator[Evict]:
-        rules = self._rounds.decided_on.rules[turn.nomination.waiting.queue]
-        for target in self._rounds.newly_told(turn):
+        rules = self._rounds.decided_on.rules[turn.nomination.pending.queue]
+        for target in self._rounds.newly_evicted(turn):
             yield Evict(
-                workload=target.holder.name,
-                pods=self._pods(target.holder.name),
-                beneficiary=turn.nomination.waiting.name,
+                workload=target.workload.name,
+                pods=self._pods(target.workload.name),
+                beneficiary=turn.nomination.pending.name,
                 reason=evict_reason(
                     self._rounds.present, self._state.axes, rules, turn.nomination, target
                 ),
@@ -135,7 +135,7 @@ class TreeDecisions:
     def _reserve(self, turn: Turn, awaited: Sequence[WorkloadName]) -> Reserve:
         nomination = turn.nomination
         assert nomination.assignment is not None, "who preempts has flavors"
-        name, queue = nomination.waiting.name, nomination.waiting.queue
+        name, queue = nomination.pending.name, nomination.pending.queue
         return Reserve(
             workload=name,
             placements=self._placements(name, nomination.counts),

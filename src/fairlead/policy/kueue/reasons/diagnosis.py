@@ -13,39 +13,39 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.plan import Comparison, Reason, Tally, Term
 from fairlead.policy.kueue.preemption.candidates import Policy, allows
-from fairlead.policy.kueue.preemption.classical import classical_room, classical_targets
-from fairlead.policy.kueue.preemption.fair import FairSearch, fair_room, fair_targets
-from fairlead.policy.kueue.preemption.fair_order import FairOrder, Hopeless
-from fairlead.policy.kueue.preemption.restraints import HeldBack
+from fairlead.policy.kueue.preemption.classical import classical_capacity, classical_targets
+from fairlead.policy.kueue.preemption.fair import FairSearch, fair_capacity, fair_targets
+from fairlead.policy.kueue.preemption.fair_order import FairOrder, RulesOut
+from fairlead.policy.kueue.preemption.restraints import PreemptionDelay
 from fairlead.policy.kueue.preemption.targets import Sides
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
-from fairlead.policy.kueue.snapshot.admitted import Asking
+from fairlead.policy.kueue.snapshot.admitted import CandidateFilter
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Claimant, Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 
 
 class ShareRefusal(NamedTuple):
     """The side that need not give way, who would have gone first, and the shares of both sides."""
 
     side: QueueName
-    holder: WorkloadName | None  # None: the side as a whole borrows too little
+    workload: WorkloadName | None  # None: the side as a whole borrows too little
     comparison: Comparison
 
 
 def first_refusal(
-    snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
+    snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings
 ) -> ShareRefusal | None:
     """Return what the shares refused first in the last round that refused something.
 
     The comparison holds at that moment of the search, with earlier victims away. None: nothing was
     refused for the sake of shares. *snapshot* is left as it was. Cost: that of a search.
     """
-    snapshot.standing.catch_up()
-    snapshot.charge(claimant.queue, claimant.usage)
-    search = _WatchedSearch(snapshot, claimant, settings)
+    snapshot.share_order.refresh()
+    snapshot.charge(preemptor.queue, preemptor.usage)
+    search = _WatchedSearch(snapshot, preemptor, settings)
     search.run()
     search.put_back()
-    snapshot.discharge(claimant.queue, claimant.usage)
+    snapshot.discharge(preemptor.queue, preemptor.usage)
     for strategy in reversed(settings.strategies):
         if strategy in search.refusals:
             return search.refusals[strategy]
@@ -55,12 +55,12 @@ def first_refusal(
 class _WatchedSearch(FairSearch):
     """A search that notes the first refusal under each strategy: a round has one of its own."""
 
-    def __init__(self, snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> None:
-        super().__init__(snapshot, claimant, settings)
+    def __init__(self, snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings) -> None:
+        super().__init__(snapshot, preemptor, settings)
         self.refusals: dict[Strategy, ShareRefusal] = {}
 
-    def _hopeless(self, strategy: Strategy) -> Hopeless:
-        is_hopeless = super()._hopeless(strategy)
+    def _rules_out(self, strategy: Strategy) -> RulesOut:
+        is_hopeless = super()._rules_out(strategy)
 
         def watched(ours: QueueName, theirs: QueueName) -> bool:
             if not is_hopeless(ours, theirs):
@@ -74,44 +74,44 @@ class _WatchedSearch(FairSearch):
         """Look at the first in line: if any of the line is refused in this turn, it is."""
         first, tree = order.line(queue)[-1], self._tree
         if sides.strategy == "LessThanOrEqualToFinalShare":
-            after = tree.rank_without(sides.holder, queue, first.usage)
-            if tree.rank(sides.claimant) > after:
+            after = tree.rank_without(sides.target, queue, first.usage)
+            if tree.rank(sides.preemptor) > after:
                 self._note(sides, first)
         return super()._take_fairly(order, queue, sides)
 
-    def _note(self, sides: Sides, holder: Holder | None) -> None:
+    def _note(self, sides: Sides, admitted: AdmittedWorkload | None) -> None:
         if sides.strategy not in self.refusals:
-            name = None if holder is None else holder.name
-            comparison = self._compare(sides, holder)
-            self.refusals[sides.strategy] = ShareRefusal(sides.holder, name, comparison)
+            name = None if admitted is None else admitted.name
+            comparison = self._compare(sides, admitted)
+            self.refusals[sides.strategy] = ShareRefusal(sides.target, name, comparison)
 
-    def _compare(self, sides: Sides, holder: Holder | None) -> Comparison:
+    def _compare(self, sides: Sides, admitted: AdmittedWorkload | None) -> Comparison:
         """Compare the shares; of two without weight, which are infinite, what they stand for."""
         snapshot, tree = self._snapshot, self._tree
-        ours = tree.dominant_share(sides.claimant)
-        if holder is not None:
-            snapshot.discharge(holder.queue, holder.usage)
-        theirs = tree.dominant_share(sides.holder)
-        if holder is not None:
-            snapshot.charge(holder.queue, holder.usage)
+        ours = tree.dominant_share(sides.preemptor)
+        if admitted is not None:
+            snapshot.discharge(admitted.queue, admitted.usage)
+        theirs = tree.dominant_share(sides.target)
+        if admitted is not None:
+            snapshot.charge(admitted.queue, admitted.usage)
         (ours_weightless, left), (theirs_weightless, right) = ours.rank, theirs.rank
         both = ours_weightless and theirs_weightless
         what = "share without weight" if both else "share"
         return Comparison(
-            queue=sides.holder,
+            queue=sides.target,
             axis=None,
-            left=(Term(f"later {what}", left if both else ours.share, sides.claimant),),
+            left=(Term(f"later {what}", left if both else ours.share, sides.preemptor),),
             relation=">=" if sides.strategy == "LessThanInitialShare" else ">",
             right=Term(
-                what if holder is None else f"later {what}",
+                what if admitted is None else f"later {what}",
                 right if both else theirs.share,
-                sides.holder,
+                sides.target,
             ),
         )
 
 
 PREEMPTION_IS_OFF: Final = "PreemptionIsOff"
-NOBODY_MAY_BE_ASKED: Final = "NobodyMayBeAsked"
+NO_CANDIDATES_ALLOWED: Final = "NobodyMayBeAsked"
 PROTECTED_BY_MIN_RUNTIME: Final = "ProtectedByMinRuntime"
 WOULD_LOOP: Final = "WouldLoop"
 TOO_LITTLE_TO_TAKE: Final = "TooLittleToTake"
@@ -129,39 +129,39 @@ _ALLOWED: Final[dict[Policy, str]] = {
 class _Claim(NamedTuple):
     """What is asked for under which settings; a looser one lacks some of what holds it back."""
 
-    claimant: Claimant
+    preemptor: Preemptor
     settings: KueueSettings
-    held_back: HeldBack | None  # from asking by fair sharing
+    preemption_delay: PreemptionDelay | None  # from asking by fair sharing
 
-    def targets(self, snapshot: Snapshot) -> list[Holder]:
+    def targets(self, snapshot: Snapshot) -> list[AdmittedWorkload]:
         """Return who would give way."""
-        claimant, settings, _ = self
+        preemptor, settings, _ = self
         if settings.fair_sharing:
-            found = fair_targets(snapshot, claimant, settings)
+            found = fair_targets(snapshot, preemptor, settings)
         else:
-            found = classical_targets(snapshot, claimant)
-        return [target.holder for target in found]
+            found = classical_targets(snapshot, preemptor)
+        return [target.workload for target in found]
 
-    def may_share(self) -> "_Claim":
-        return self._replace(claimant=replace(self.claimant, may_share=True))
+    def may_use_fair_sharing(self) -> "_Claim":
+        return self._replace(preemptor=replace(self.preemptor, may_use_fair_sharing=True))
 
     def without_protection(self) -> "_Claim":
         options = replace(self.settings.options, min_run_time_ms=0)
         return self._replace(settings=replace(self.settings, options=options))
 
     def without_sparing(self) -> "_Claim":
-        nobody = replace(self.claimant, spared=frozenset(), spared_if_owed=frozenset())
-        return self._replace(claimant=nobody)
+        nobody = replace(self.preemptor, spared=frozenset(), spared_within_nominal=frozenset())
+        return self._replace(preemptor=nobody)
 
 
-def diagnose_claim(
+def diagnose_failed_preemption(
     snapshot: Snapshot,
-    claimant: Claimant,
+    preemptor: Preemptor,
     settings: KueueSettings,
     *,
     axes: QuotaAxes,
     now_ms: int,
-    held_back: HeldBack | None,
+    preemption_delay: PreemptionDelay | None,
 ) -> Reason:
     """Return why nobody gives way to *claimant*, for whom the search found no targets.
 
@@ -169,41 +169,48 @@ def diagnose_claim(
     *snapshot* is left as it was. Cost: two searches, up to six where options hold the claimant
     back, and a look at each queue of the tree.
     """
-    rules = snapshot.rules[claimant.queue].preemption
+    rules = snapshot.rules[preemptor.queue].preemption
     if rules.within_cluster_queue == rules.reclaim_within_cohort == "Never":
-        return Reason(code=PREEMPTION_IS_OFF, queue=claimant.queue)
-    tallies = tuple(_tallies(snapshot, claimant))
+        return Reason(code=PREEMPTION_IS_OFF, queue=preemptor.queue)
+    tallies = tuple(_tallies(snapshot, preemptor))
     if not (tallies[0].count or tallies[-1].count):
-        return Reason(code=NOBODY_MAY_BE_ASKED, queue=claimant.queue, tallies=tallies)
-    claim = _Claim(claimant, settings, held_back)
-    free = claim.may_share().without_protection().without_sparing()
+        return Reason(code=NO_CANDIDATES_ALLOWED, queue=preemptor.queue, tallies=tallies)
+    claim = _Claim(preemptor, settings, preemption_delay)
+    free = claim.may_use_fair_sharing().without_protection().without_sparing()
     if free == claim:
         return _refusal(snapshot, claim, axes)
-    for looser in (claim.may_share(), claim.without_protection(), claim.without_sparing(), free):
+    for looser in (
+        claim.may_use_fair_sharing(),
+        claim.without_protection(),
+        claim.without_sparing(),
+        free,
+    ):
         found = _held_back(snapshot, claim, looser, now_ms)
         if found is not None:
             return found
     return _refusal(snapshot, claim if free.targets(snapshot) else free, axes)
 
 
-def _tallies(snapshot: Snapshot, claimant: Claimant) -> Iterator[Tally]:
+def _tallies(snapshot: Snapshot, preemptor: Preemptor) -> Iterator[Tally]:
     """Count the own queue's workloads, the queues that borrow, and the workloads of those."""
-    rules, need = snapshot.rules[claimant.queue].preemption, claimant.need
-    anybody = Asking("Any", 0, need)
+    rules, need = snapshot.rules[preemptor.queue].preemption, preemptor.need
+    anybody = CandidateFilter("Any", 0, need)
 
-    def tally(policy: Policy, holders: list[Holder], things: str) -> Tally:
-        allowed = sum(allows(policy, claimant, each) for each in holders)
-        return Tally(count=allowed, of=len(holders), things=things, what=_ALLOWED[policy])
+    def tally(policy: Policy, admitted: list[AdmittedWorkload], things: str) -> Tally:
+        allowed = sum(allows(policy, preemptor, each) for each in admitted)
+        return Tally(count=allowed, of=len(admitted), things=things, what=_ALLOWED[policy])
 
-    own = snapshot.line(claimant.queue).whom(anybody).holders
+    own = snapshot.admitted(preemptor.queue).matching(anybody).workloads
     yield tally(rules.within_cluster_queue, own, "workloads of its queue")
-    others = [queue for queue in _queues(snapshot, claimant.queue) if queue != claimant.queue]
+    others = [queue for queue in _queues(snapshot, preemptor.queue) if queue != preemptor.queue]
     if not others:
         return
     borrowers = [queue for queue in others if snapshot.tree.borrows_any(queue, need)]
     what = "have borrowed what it needs"
     yield Tally(count=len(borrowers), of=len(others), things="queues beside it", what=what)
-    theirs = [each for queue in borrowers for each in snapshot.line(queue).whom(anybody).holders]
+    theirs = [
+        each for queue in borrowers for each in snapshot.admitted(queue).matching(anybody).workloads
+    ]
     if borrowers:
         yield tally(rules.reclaim_within_cohort, theirs, "workloads there")
 
@@ -220,11 +227,11 @@ def _queues(snapshot: Snapshot, queue: QueueName) -> Iterator[QueueName]:
 
 def _held_back(snapshot: Snapshot, claim: _Claim, looser: _Claim, now_ms: int) -> Reason | None:
     """Return which option keeps those safe whom a looser claim finds; None if it is none."""
-    claimant, queue = claim.claimant, claim.claimant.queue
+    preemptor, queue = claim.preemptor, claim.preemptor.queue
     found = looser.targets(snapshot)
     others = [each for each in found if each.queue != queue]
-    if others and claim.held_back is not None and looser.claimant.may_share:
-        until_ms, code = claim.held_back
+    if others and claim.preemption_delay is not None and looser.preemptor.may_use_fair_sharing:
+        until_ms, code = claim.preemption_delay
         names = tuple(each.name for each in others)
         return Reason(code=code, queue=queue, names=names, remaining_ms=until_ms - now_ms)
     protected = [each for each in others if each.is_protected]
@@ -232,16 +239,16 @@ def _held_back(snapshot: Snapshot, claim: _Claim, looser: _Claim, now_ms: int) -
         last, found = _first_to_be_free(snapshot, claim, looser, protected)
         end_ms = last.reserved_ms + claim.settings.options.min_run_time_ms
         return _protected(last, found, end_ms - now_ms)
-    spared = claimant.spared | claimant.spared_if_owed
+    spared = preemptor.spared | preemptor.spared_within_nominal
     looping = tuple(each.name for each in others if each.name in spared)
-    if looping and not (looser.claimant.spared or looser.claimant.spared_if_owed):
+    if looping and not (looser.preemptor.spared or looser.preemptor.spared_within_nominal):
         return Reason(code=WOULD_LOOP, queue=queue, names=looping)
     return None
 
 
 def _first_to_be_free(
-    snapshot: Snapshot, claim: _Claim, looser: _Claim, protected: list[Holder]
-) -> tuple[Holder, list[Holder]]:
+    snapshot: Snapshot, claim: _Claim, looser: _Claim, protected: list[AdmittedWorkload]
+) -> tuple[AdmittedWorkload, list[AdmittedWorkload]]:
     """Return after whose protection the claim succeeds first, and who gives way then.
 
     As if more who are free never made it harder; where they do, a later moment is told, or of those
@@ -250,16 +257,16 @@ def _first_to_be_free(
     """
     everybody = [
         each
-        for queue in _queues(snapshot, claim.claimant.queue)
-        for each in snapshot.line(queue).holders
+        for queue in _queues(snapshot, claim.preemptor.queue)
+        for each in snapshot.admitted(queue).workloads
         if each.is_protected
     ]
     in_turn = sorted(everybody, key=lambda each: (each.reserved_ms, each.name))
 
-    def targets(number: int) -> list[Holder]:
+    def targets(number: int) -> list[AdmittedWorkload]:
         still = frozenset(each.name for each in in_turn[number + 1 :])
-        claimant = replace(looser.claimant, spared=looser.claimant.spared | still)
-        return looser._replace(claimant=claimant).targets(snapshot)
+        preemptor = replace(looser.preemptor, spared=looser.preemptor.spared | still)
+        return looser._replace(preemptor=preemptor).targets(snapshot)
 
     at = bisect_left(range(len(in_turn)), True, key=lambda number: bool(targets(number)))
     found = targets(at) if at < len(in_turn) else []
@@ -268,11 +275,11 @@ def _first_to_be_free(
     return max((each for each in found if each.is_protected), key=_freed), found
 
 
-def _freed(holder: Holder) -> tuple[int, str]:
-    return holder.reserved_ms, holder.name
+def _freed(admitted: AdmittedWorkload) -> tuple[int, str]:
+    return admitted.reserved_ms, admitted.name
 
 
-def _protected(last: Holder, found: list[Holder], remaining_ms: int) -> Reason:
+def _protected(last: AdmittedWorkload, found: list[AdmittedWorkload], remaining_ms: int) -> Reason:
     """Name the one that is protected longest of those who have to give way."""
     protected = sum(each.is_protected for each in found)
     things = "workloads that would give way"
@@ -288,39 +295,39 @@ def _protected(last: Holder, found: list[Holder], remaining_ms: int) -> Reason:
 
 def _refusal(snapshot: Snapshot, claim: _Claim, axes: QuotaAxes) -> Reason:
     """Return why those who may be asked do not give way: too little, or the rules forbid it."""
-    claimant, settings, _ = claim
+    preemptor, settings, _ = claim
     if settings.fair_sharing:
-        room = fair_room(snapshot, claimant, settings)
+        room = fair_capacity(snapshot, preemptor, settings)
     else:
-        room = classical_room(snapshot, claimant)
+        room = classical_capacity(snapshot, preemptor)
     short = tuple(
         Comparison(
-            queue=claimant.queue,
+            queue=preemptor.queue,
             axis=axes.axes[axis],
             left=(Term("request", amount),),
             relation=">",
             right=Term("available then", max(0, room[axis])),
         )
-        for axis, amount in claimant.usage
+        for axis, amount in preemptor.usage
         if amount > max(0, room[axis])
     )
     if short:
-        return Reason(code=TOO_LITTLE_TO_TAKE, queue=claimant.queue, comparisons=short)
+        return Reason(code=TOO_LITTLE_TO_TAKE, queue=preemptor.queue, comparisons=short)
     if not settings.fair_sharing:
-        return _borrowing_forbidden(snapshot, claimant, axes)
-    refusal = first_refusal(snapshot, claimant, settings)
+        return _borrowing_forbidden(snapshot, preemptor, axes)
+    refusal = first_refusal(snapshot, preemptor, settings)
     assert refusal is not None, "who may take all that it needs is refused by the shares alone"
     return Reason(
         code=SHARES_FORBID,
         queue=refusal.side,
         comparisons=(refusal.comparison,),
-        names=() if refusal.holder is None else (refusal.holder,),
+        names=() if refusal.workload is None else (refusal.workload,),
     )
 
 
-def _borrowing_forbidden(snapshot: Snapshot, claimant: Claimant, axes: QuotaAxes) -> Reason:
+def _borrowing_forbidden(snapshot: Snapshot, preemptor: Preemptor, axes: QuotaAxes) -> Reason:
     """Return by how much the claimant would borrow, which it may not at the expense of others."""
-    tree, queue = snapshot.tree, claimant.queue
+    tree, queue = snapshot.tree, preemptor.queue
     beyond = tuple(
         Comparison(
             queue=queue,
@@ -329,7 +336,7 @@ def _borrowing_forbidden(snapshot: Snapshot, claimant: Claimant, axes: QuotaAxes
             relation=">",
             right=Term("quota", tree.subtree_on(queue, axis)),
         )
-        for axis, amount in claimant.usage
+        for axis, amount in preemptor.usage
         if tree.charged_on(queue, axis) + amount > tree.subtree_on(queue, axis)
     )
     return Reason(code=BORROWING_FORBIDDEN, queue=queue, comparisons=beyond)

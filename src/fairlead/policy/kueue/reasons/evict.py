@@ -8,7 +8,7 @@ from fairlead.model.plan import Comparison, Reason, SideShare, Term
 from fairlead.model.queue import ClusterQueue
 from fairlead.policy.kueue.flavors.nomination import Nomination
 from fairlead.policy.kueue.preemption.targets import ShareComparison, Target
-from fairlead.policy.kueue.workloads import Holder, Waiting
+from fairlead.policy.kueue.workloads import AdmittedWorkload, PendingWorkload
 
 IN_CLUSTER_QUEUE: Final = "InClusterQueue"
 IN_COHORT_RECLAMATION: Final = "InCohortReclamation"
@@ -26,35 +26,35 @@ def evict_reason(
     """
     match target.reason:
         case "InClusterQueue":
-            return _in_cluster_queue(nomination.waiting, target.holder)
+            return _in_cluster_queue(nomination.pending, target.workload)
         case "InCohortReclamation":
-            return _in_cohort_reclamation(tree, axes, nomination, target.holder)
+            return _in_cohort_reclamation(tree, axes, nomination, target.workload)
         case "InCohortFairSharing":
             assert target.compared is not None, "shares decided"
             return _in_cohort_fair_sharing(target.compared)
         case "InCohortReclaimWhileBorrowing":
-            return _in_cohort_reclaim_while_borrowing(rules, nomination.waiting, target.holder)
+            return _in_cohort_reclaim_while_borrowing(rules, nomination.pending, target.workload)
 
 
-def _in_cluster_queue(waiting: Waiting, holder: Holder) -> Reason:
-    compared = _priorities(waiting, holder)
-    if waiting.priority == holder.priority:
+def _in_cluster_queue(pending: PendingWorkload, admitted: AdmittedWorkload) -> Reason:
+    compared = _priorities(pending, admitted)
+    if pending.priority == admitted.priority:
         compared = Comparison(
-            queue=holder.queue,
+            queue=admitted.queue,
             axis=None,
-            left=(Term("queued at", waiting.queued_ms),),
+            left=(Term("queued at", pending.queued_ms),),
             relation="<",
-            right=Term("queued at", holder.queued_ms),
+            right=Term("queued at", admitted.queued_ms),
         )
-    return Reason(code=IN_CLUSTER_QUEUE, queue=holder.queue, comparisons=(compared,))
+    return Reason(code=IN_CLUSTER_QUEUE, queue=admitted.queue, comparisons=(compared,))
 
 
 def _in_cohort_reclamation(
-    tree: QuotaTree, axes: QuotaAxes, nomination: Nomination, holder: Holder
+    tree: QuotaTree, axes: QuotaAxes, nomination: Nomination, admitted: AdmittedWorkload
 ) -> Reason:
     """Return on which of the axes that lack the queue of *holder* borrows."""
     assert nomination.assignment is not None, "who preempts has flavors"
-    queue = holder.queue
+    queue = admitted.queue
     compared = [
         Comparison(
             queue=queue,
@@ -75,68 +75,68 @@ def _in_cohort_fair_sharing(compared: ShareComparison) -> Reason:
     Borrowers of weight 0 have infinite shares and are told apart by what they have before weights.
     """
     is_final = compared.strategy == "LessThanOrEqualToFinalShare"
-    ours = compared.claimant_after
-    theirs = compared.holder_after if is_final else compared.holder_before
+    ours = compared.preemptor_after
+    theirs = compared.target_after if is_final else compared.target_before
     has_no_weight, left = ours.rank
     of_theirs, right = theirs.rank
     both = has_no_weight and of_theirs
     what = "share without weight" if both else "share"
     shares = (
         SideShare(
-            queue=compared.claimant_side,
-            before=compared.claimant_before.share,
+            queue=compared.preemptor_side,
+            before=compared.preemptor_before.share,
             after=ours.share,
         ),
         SideShare(
-            queue=compared.holder_side,
-            before=compared.holder_before.share,
-            after=compared.holder_after.share,
+            queue=compared.target_side,
+            before=compared.target_before.share,
+            after=compared.target_after.share,
         ),
     )
     comparison = Comparison(
-        queue=compared.holder_side,
+        queue=compared.target_side,
         axis=None,
-        left=(Term(f"later {what}", left if both else ours.share, compared.claimant_side),),
+        left=(Term(f"later {what}", left if both else ours.share, compared.preemptor_side),),
         relation="<=" if is_final else "<",
         right=Term(
             f"later {what}" if is_final else what,
             right if both else theirs.share,
-            compared.holder_side,
+            compared.target_side,
         ),
     )
     return Reason(
         code=IN_COHORT_FAIR_SHARING,
-        queue=compared.holder_side,
+        queue=compared.target_side,
         comparisons=(comparison,),
         shares=shares,
     )
 
 
 def _in_cohort_reclaim_while_borrowing(
-    rules: ClusterQueue, waiting: Waiting, holder: Holder
+    rules: ClusterQueue, pending: PendingWorkload, admitted: AdmittedWorkload
 ) -> Reason:
-    compared = [_priorities(waiting, holder)]
+    compared = [_priorities(pending, admitted)]
     borrowing = rules.preemption.borrow_within_cohort
     if borrowing.max_priority_threshold is not None:
         compared.append(
             Comparison(
-                queue=waiting.queue,
+                queue=pending.queue,
                 axis=None,
-                left=(Term("priority", holder.priority, holder.queue),),
+                left=(Term("priority", admitted.priority, admitted.queue),),
                 relation="<=",
-                right=Term("maxPriorityThreshold", borrowing.max_priority_threshold, waiting.queue),
+                right=Term("maxPriorityThreshold", borrowing.max_priority_threshold, pending.queue),
             )
         )
     return Reason(
-        code=IN_COHORT_RECLAIM_WHILE_BORROWING, queue=holder.queue, comparisons=tuple(compared)
+        code=IN_COHORT_RECLAIM_WHILE_BORROWING, queue=admitted.queue, comparisons=tuple(compared)
     )
 
 
-def _priorities(waiting: Waiting, holder: Holder) -> Comparison:
+def _priorities(pending: PendingWorkload, admitted: AdmittedWorkload) -> Comparison:
     return Comparison(
-        queue=holder.queue,
+        queue=admitted.queue,
         axis=None,
-        left=(Term("priority", waiting.priority),),
+        left=(Term("priority", pending.priority),),
         relation=">",
-        right=Term("priority", holder.priority),
+        right=Term("priority", admitted.priority),
     )

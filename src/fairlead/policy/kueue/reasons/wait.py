@@ -10,16 +10,21 @@ from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.plan import Comparison, FailedClaim, Held, Reason, Term, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
-from fairlead.policy.kueue.cycle.promises import once_they_have_left
-from fairlead.policy.kueue.flavors.assignment import FlavorTrial, Mode, uncovered, wanted_by_group
+from fairlead.policy.kueue.cycle.promises import without_evicted
+from fairlead.policy.kueue.flavors.assignment import (
+    AssignmentMode,
+    FlavorTrial,
+    demand_by_group,
+    uncovered,
+)
 from fairlead.policy.kueue.flavors.demands import DemandReader, Eligibilities
 from fairlead.policy.kueue.flavors.eligibility import Eligibility, flavor_mismatch_text
 from fairlead.policy.kueue.flavors.nomination import Nominator
-from fairlead.policy.kueue.pending.queue import PendingLine
-from fairlead.policy.kueue.reasons.diagnosis import BORROWING_FORBIDDEN, diagnose_claim
+from fairlead.policy.kueue.pending.queue import PendingQueue
+from fairlead.policy.kueue.reasons.diagnosis import BORROWING_FORBIDDEN, diagnose_failed_preemption
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Waiting
+from fairlead.policy.kueue.workloads import PendingWorkload
 
 RESOURCE_NOT_COVERED: Final = "ResourceNotCovered"
 NO_MATCHING_FLAVOR: Final = "NoMatchingFlavor"
@@ -27,10 +32,10 @@ EXCEEDS_MAX_QUOTA: Final = "ExceedsMaxQuota"
 WAITING_FOR_QUOTA: Final = "WaitingForQuota"
 PENDING_EVALUATION: Final = "PendingEvaluation"
 
-MOST_HOLDERS: Final = 5  # told for each axis
+MOST_USERS: Final = 5  # told for each axis
 
 
-class WaitReasons:
+class QuotaReasons:
     """Says why workloads wait, on one snapshot that stays as it is."""
 
     def __init__(
@@ -48,7 +53,7 @@ class WaitReasons:
         self._held: dict[tuple[QueueName, int], list[Held]] = {}
 
     def of(
-        self, waiting: Waiting, eligibility: Sequence[Sequence[Eligibility]] | None = None
+        self, pending: PendingWorkload, eligibility: Sequence[Sequence[Eligibility]] | None = None
     ) -> Reason:
         """Return why *waiting* does not get in; *eligibility* is by pod set and resource group.
 
@@ -56,32 +61,32 @@ class WaitReasons:
         admitted with. If nothing lacks, others merely had their turn before: no numbers are told.
         Cost: that of an assignment of flavors; for each queue where room ends, once, those below.
         """
-        groups = self._snapshot.rules[waiting.queue].resource_groups
-        missing = {name for demand in waiting.demands for name in uncovered(groups, demand)}
+        groups = self._snapshot.rules[pending.queue].resource_groups
+        missing = {name for demand in pending.demands for name in uncovered(groups, demand)}
         if missing:
             names = tuple(sorted(missing))
-            return Reason(code=RESOURCE_NOT_COVERED, queue=waiting.queue, names=names)
-        against = self._against_all_flavors(waiting, eligibility)
+            return Reason(code=RESOURCE_NOT_COVERED, queue=pending.queue, names=names)
+        against = self._against_all_flavors(pending, eligibility)
         if against is not None:
-            return Reason(code=NO_MATCHING_FLAVOR, queue=waiting.queue, names=against)
-        fewest = self.nominator.fewest(waiting)
-        asked = "request" if fewest.counts() == waiting.counts() else "least request"
-        lacking = self._lacking(fewest)
+            return Reason(code=NO_MATCHING_FLAVOR, queue=pending.queue, names=against)
+        with_fewest_pods = self.nominator.with_fewest_pods(pending)
+        asked = "request" if with_fewest_pods.counts() == pending.counts() else "least request"
+        lacking = self._lacking(with_fewest_pods)
         if any(trial.amount > trial.potential for trial in lacking):
-            return self._exceeds(waiting, asked, lacking)
-        return self._waits(waiting, asked, lacking)
+            return self._exceeds(pending, asked, lacking)
+        return self._waits(pending, asked, lacking)
 
-    def has_room(self, waiting: Waiting) -> bool:
+    def has_room(self, pending: PendingWorkload) -> bool:
         """Return whether nothing lacks for *waiting*, which some flavor suits."""
-        return not self._lacking(self.nominator.fewest(waiting))
+        return not self._lacking(self.nominator.with_fewest_pods(pending))
 
     def _against_all_flavors(
-        self, waiting: Waiting, eligibility: Sequence[Sequence[Eligibility]] | None
+        self, pending: PendingWorkload, eligibility: Sequence[Sequence[Eligibility]] | None
     ) -> tuple[str, ...] | None:
         """Return what speaks against each flavor of the first group that has none for the pods."""
-        groups = self._snapshot.rules[waiting.queue].resource_groups
-        for at, demand in enumerate(waiting.demands):
-            for number, _ in wanted_by_group(groups, demand):
+        groups = self._snapshot.rules[pending.queue].resource_groups
+        for at, demand in enumerate(pending.demands):
+            for number, _ in demand_by_group(groups, demand):
                 eligible = (
                     groups[number].flavors if demand.flavors is None else demand.flavors[number]
                 )
@@ -90,27 +95,29 @@ class WaitReasons:
                     return tuple(map(flavor_mismatch_text, known))
         return None
 
-    def _lacking(self, waiting: Waiting) -> list[FlavorTrial]:
+    def _lacking(self, pending: PendingWorkload) -> list[FlavorTrial]:
         """Return what lacks on the flavors that come nearest, one resource for each axis.
 
         Of each pod set and resource group, as far as flavors were tried: no further than to the
         first that no flavor can meet.
         """
         groups: dict[tuple[int, int], dict[str, list[FlavorTrial]]] = {}
-        for trial in self.nominator.try_flavors(waiting):
+        for trial in self.nominator.try_flavors(pending):
             by_flavor = groups.setdefault((trial.pod_set, trial.group), {})
             by_flavor.setdefault(trial.flavor, []).append(trial)
         nearest = [min(by_flavor.values(), key=_distance) for by_flavor in groups.values()]
         # A later pod set counts what earlier ones took, so the last of an axis has it all.
-        lacking = {t.met.axis: t for trials in nearest for t in trials if _lack(t) > 0}
+        lacking = {t.fit.axis: t for trials in nearest for t in trials if _lack(t) > 0}
         return list(lacking.values())
 
-    def _exceeds(self, waiting: Waiting, asked: str, lacking: Sequence[FlavorTrial]) -> Reason:
+    def _exceeds(
+        self, pending: PendingWorkload, asked: str, lacking: Sequence[FlavorTrial]
+    ) -> Reason:
         tree = self._snapshot.tree
         compared = [
             Comparison(
-                queue=QueueName(tree.potential_ends_at(waiting.queue, trial.met.axis)),
-                axis=self._axes.axes[trial.met.axis],
+                queue=QueueName(tree.potential_ends_at(pending.queue, trial.fit.axis)),
+                axis=self._axes.axes[trial.fit.axis],
                 left=(Term(asked, trial.amount),),
                 relation=">",
                 right=Term("potential", trial.potential),
@@ -120,30 +127,32 @@ class WaitReasons:
         ]
         return Reason(code=EXCEEDS_MAX_QUOTA, queue=compared[0].queue, comparisons=tuple(compared))
 
-    def _waits(self, waiting: Waiting, asked: str, lacking: Sequence[FlavorTrial]) -> Reason:
+    def _waits(
+        self, pending: PendingWorkload, asked: str, lacking: Sequence[FlavorTrial]
+    ) -> Reason:
         tree = self._snapshot.tree
         compared: list[Comparison] = []
         held: list[Held] = []
         for trial in lacking:
-            end = QueueName(tree.ends_at(waiting.queue, trial.met.axis))
+            end = QueueName(tree.ends_at(pending.queue, trial.fit.axis))
             compared.append(
                 Comparison(
                     queue=end,
-                    axis=self._axes.axes[trial.met.axis],
+                    axis=self._axes.axes[trial.fit.axis],
                     left=(Term(asked, trial.amount),),
                     relation=">",
                     right=Term("available", trial.available),
                 )
             )
-            held += self._holders(end, trial.met.axis, waiting.queue)
+            held += self._largest_users(end, trial.fit.axis, pending.queue)
         return Reason(
             code=WAITING_FOR_QUOTA,
-            queue=compared[0].queue if compared else waiting.queue,
+            queue=compared[0].queue if compared else pending.queue,
             comparisons=tuple(compared),
             held=tuple(held),
         )
 
-    def _holders(self, end: QueueName, axis: int, own: QueueName) -> tuple[Held, ...]:
+    def _largest_users(self, end: QueueName, axis: int, own: QueueName) -> tuple[Held, ...]:
         """Return who at or below *end* uses most of an axis, the largest borrowers first.
 
         What a node retains for its own is no loss to others, so who uses no more is left out, but
@@ -154,10 +163,10 @@ class WaitReasons:
             felt_at = self._held_on.tree.felt_at
             leaves = [each for each in self._leaves(end) if felt_at(end, each, axis) > 0]
             users = sorted((self._usage(each, axis) for each in leaves), key=_by_size)
-            users = self._held[end, axis] = users[:MOST_HOLDERS]
+            users = self._held[end, axis] = users[:MOST_USERS]
         if self._held_on.tree.charged_on(own, axis) > 0 and own not in {u.queue for u in users}:
             users = sorted([*users, self._usage(own, axis)], key=_by_size)
-        return tuple(users[:MOST_HOLDERS])
+        return tuple(users[:MOST_USERS])
 
     def _usage(self, queue: QueueName, axis: int) -> Held:
         tree = self._held_on.tree
@@ -194,7 +203,7 @@ def _distance(trials: Sequence[FlavorTrial]) -> tuple[int, Fraction, Fraction]:
     asked = [each.amount or 1 for each in trials]
     for_good = [max(0, each.amount - each.potential) for each in trials]
     return (
-        -min(each.met.mode for each in trials),
+        -min(each.fit.mode for each in trials),
         max(map(Fraction, for_good, asked)),
         max(map(Fraction, map(_lack, trials), asked)),
     )
@@ -211,7 +220,7 @@ PREEMPTION: Final = "preemption"
 _ABOUT_ROOM: Final = (WAITING_FOR_QUOTA, QUOTA_IS_KEPT)
 
 
-class Waits:
+class WaitExplainer:
     """Explains the waits of one tree; workloads that ask for the same have the same reason."""
 
     def __init__(
@@ -229,8 +238,8 @@ class Waits:
         self._demands = demands
         self._now_ms = now_ms
         self._promised = rounds.preempting()
-        self._as_it_is = WaitReasons(rounds.snapshot, state.axes, settings)
-        self._as_kept = WaitReasons(rounds.as_kept(), state.axes, settings, rounds.snapshot)
+        self._as_it_is = QuotaReasons(rounds.snapshot, state.axes, settings)
+        self._as_kept = QuotaReasons(rounds.as_kept(), state.axes, settings, rounds.snapshot)
         self._if_all_left = self._without_promises()
         self._decided_on = rounds.decided_on
         self._nominator = self._as_it_is.nominator
@@ -238,94 +247,100 @@ class Waits:
             self._nominator = Nominator(self._decided_on, state.axes, settings, stays=True)
         self._known: dict[Hashable, tuple[Reason, tuple[FailedClaim, ...]]] = {}
 
-    def of(self, lines: Iterable[PendingLine]) -> Iterator[Wait]:
+    def of(self, lines: Iterable[PendingQueue]) -> Iterator[Wait]:
         """Yield the waits of all who were neither admitted nor promised anything.
 
         Cost: that of one search for each queue and each kind of request that waits there.
         """
-        promised = {turn.nomination.waiting.name for turn in self._promised}
+        promised = {turn.nomination.pending.name for turn in self._promised}
         for line in lines:
-            for waiting, head in line.not_admitted():
-                if waiting.name in promised:
+            for pending, head in line.not_admitted():
+                if pending.name in promised:
                     continue
                 if head is not None:
-                    reason = Reason(code=BEHIND_HEAD, queue=waiting.queue, names=(head.name,))
-                    yield Wait(workload=waiting.name, reason=reason)
+                    reason = Reason(code=BEHIND_HEAD, queue=pending.queue, names=(head.name,))
+                    yield Wait(workload=pending.name, reason=reason)
                     continue
-                reason, claims = self._explained(waiting, line.shape(waiting.name))
-                yield Wait(workload=waiting.name, reason=reason, claims=claims)
+                reason, claims = self._explained(pending, line.scheduling_hash(pending.name))
+                yield Wait(workload=pending.name, reason=reason, claims=claims)
 
     def _explained(
-        self, waiting: Waiting, shape: Hashable
+        self, pending: PendingWorkload, scheduling_hash: Hashable
     ) -> tuple[Reason, tuple[FailedClaim, ...]]:
-        workload = self._state.workloads[waiting.name]
-        rules = self._rounds.snapshot.rules[waiting.queue]
+        workload = self._state.workloads[pending.name]
+        rules = self._rounds.snapshot.rules[pending.queue]
         eligibility = self._demands.eligibility(workload, rules)
         # Equal shapes may have lost the same flavors for different reasons, wait for different
         # times before they may ask, or be older than others of their queue.
-        line = self._rounds.snapshot.line(waiting.queue).holders
-        newer = sum(each.queued_ms > waiting.queued_ms for each in line)
-        kind = (waiting.queue, shape, eligibility, self._rounds.held_back(waiting), newer)
-        found = self._known.get(kind)
+        line = self._rounds.snapshot.admitted(pending.queue).workloads
+        newer = sum(each.queued_ms > pending.queued_ms for each in line)
+        eq_class = (
+            pending.queue,
+            scheduling_hash,
+            eligibility,
+            self._rounds.preemption_delay(pending),
+            newer,
+        )
+        found = self._known.get(eq_class)
         if found is None:
-            reason = self._reason(waiting, eligibility)
-            found = self._known[kind] = reason, self._claims(waiting, reason)
+            reason = self._reason(pending, eligibility)
+            found = self._known[eq_class] = reason, self._claims(pending, reason)
         return found
 
-    def _reason(self, waiting: Waiting, eligibility: Eligibilities | None) -> Reason:
-        reason = self._as_it_is.of(waiting, eligibility)
-        if (reason.comparisons or reason.names) and not self._would_fit_then(waiting, reason):
+    def _reason(self, pending: PendingWorkload, eligibility: Eligibilities | None) -> Reason:
+        reason = self._as_it_is.of(pending, eligibility)
+        if (reason.comparisons or reason.names) and not self._would_fit_then(pending, reason):
             return reason
         # It would fit, if other heads did not keep the room.
-        kept = self._as_kept.of(waiting, eligibility)
+        kept = self._as_kept.of(pending, eligibility)
         if not kept.comparisons:
             return reason
         lacking = {self._state.axes.axes.index(each.axis) for each in kept.comparisons if each.axis}
         keepers = [
-            turn.nomination.waiting.name
+            turn.nomination.pending.name
             for turn in self._rounds.keeping()
             if any(axis in lacking for axis, _ in turn.kept)
         ]
         return replace(kept, code=QUOTA_IS_KEPT, names=tuple(sorted(keepers)))
 
-    def _without_promises(self) -> WaitReasons | None:
+    def _without_promises(self) -> QuotaReasons | None:
         """Return the tree without those who leave, if others are kept from what they leave."""
-        if not (self._settings.keeps_promises and self._rounds.snapshot.leaving()):
+        if not (self._settings.keeps_promises and self._rounds.snapshot.evicted()):
             return None
-        later = once_they_have_left(self._rounds.snapshot)
-        return WaitReasons(later, self._state.axes, self._settings)
+        later = without_evicted(self._rounds.snapshot)
+        return QuotaReasons(later, self._state.axes, self._settings)
 
-    def _would_fit_then(self, waiting: Waiting, lacking: Reason) -> bool:
+    def _would_fit_then(self, pending: PendingWorkload, lacking: Reason) -> bool:
         """Return whether it could have what others leave, if that were promised to nobody."""
         if self._if_all_left is None or lacking.code != WAITING_FOR_QUOTA:
             return False
-        return self._if_all_left.has_room(waiting)
+        return self._if_all_left.has_room(pending)
 
-    def _claims(self, waiting: Waiting, lacking: Reason) -> tuple[FailedClaim, ...]:
+    def _claims(self, pending: PendingWorkload, lacking: Reason) -> tuple[FailedClaim, ...]:
         """Return why nobody gives way, as things stand at the end, for what is *lacking*."""
-        waiting = self._nominator.fewest(self._rounds.restrained(waiting))
-        nomination = self._nominator.nominate(waiting)
-        if nomination.mode() is Mode.FIT:
+        pending = self._nominator.with_fewest_pods(self._rounds.restrained(pending))
+        nomination = self._nominator.nominate(pending)
+        if nomination.mode() is AssignmentMode.FIT:
             return ()
         if nomination.assignment is None:
-            beyond = self._beyond_quota(waiting, lacking)
+            beyond = self._beyond_quota(pending, lacking)
             return (FailedClaim(action=PREEMPTION, reason=beyond),) if beyond.comparisons else ()
         if nomination.targets:  # others came after its turn, and it has not been asked again
             return (FailedClaim(action=PREEMPTION, reason=Reason(code=PENDING_EVALUATION)),)
-        claimant = waiting.claimant(nomination.assignment.usage, nomination.assignment.need)
-        reason = diagnose_claim(
+        preemptor = pending.preemptor(nomination.assignment.usage, nomination.assignment.need)
+        reason = diagnose_failed_preemption(
             self._decided_on,
-            claimant,
+            preemptor,
             self._settings,
             axes=self._state.axes,
             now_ms=self._now_ms,
-            held_back=self._rounds.held_back(waiting),
+            preemption_delay=self._rounds.preemption_delay(pending),
         )
         return (FailedClaim(action=PREEMPTION, reason=reason),)
 
-    def _beyond_quota(self, waiting: Waiting, lacking: Reason) -> Reason:
+    def _beyond_quota(self, pending: PendingWorkload, lacking: Reason) -> Reason:
         """Return by how much it would borrow, for which its queue may not take from others."""
-        tree, queue = self._decided_on.tree, waiting.queue
+        tree, queue = self._decided_on.tree, pending.queue
         compared = []
         for each in lacking.comparisons if lacking.code in _ABOUT_ROOM else ():
             number = self._state.axes.axes.index(each.axis) if each.axis else None

@@ -13,13 +13,13 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from fairlead.model.axes import WorkloadName
-from fairlead.policy.kueue.workloads import Holder, HolderKey, Usage
+from fairlead.policy.kueue.workloads import AdmittedWorkload, EvictionKey, Usage
 
 _Sort: TypeAlias = tuple[int, Usage, bool]
 """Priority, use and whether it is protected: who is alike in these is mostly asked alike."""
 
 
-class Asking(msgspec.Struct, frozen=True, gc=False):
+class CandidateFilter(msgspec.Struct, frozen=True, gc=False):
     """In which way a claim asks: whom its rules let it ask, and on which axes it lacks quota."""
 
     policy: Literal["Never", "LowerPriority", "Any"]
@@ -29,53 +29,57 @@ class Asking(msgspec.Struct, frozen=True, gc=False):
     unprotected_only: bool = False
 
 
-class Asked(NamedTuple):
+class FilteredCandidates(NamedTuple):
     """Those of a line who may be asked, and the usages that occur among them."""
 
-    holders: list[Holder]
+    workloads: list[AdmittedWorkload]
     usages: list[Usage]
 
 
-class HolderLine:
+class AdmittedWorkloads:
     """Holders in the order of giving way."""
 
-    __slots__ = ("_asked", "_keys", "_picked", "_sorts", "holders")
+    __slots__ = ("_keys", "_some_matching", "_sorts", "_uniform_matching", "workloads")
 
     def __init__(
-        self, holders: list[Holder], keys: list[HolderKey], sorts: dict[_Sort, int]
+        self, admitted: list[AdmittedWorkload], keys: list[EvictionKey], sorts: dict[_Sort, int]
     ) -> None:
         """Take over *holders* in their order, their *keys*, and how many there are of each sort."""
-        self.holders = holders
+        self.workloads = admitted
         self._keys = keys
         self._sorts = sorts
-        self._asked: dict[Asking, Asked] = {}  # where it is everybody, or nobody
-        self._picked: dict[Asking, Asked] = {}  # where it is some of the line
+        self._uniform_matching: dict[
+            CandidateFilter, FilteredCandidates
+        ] = {}  # where it is everybody, or nobody
+        self._some_matching: dict[
+            CandidateFilter, FilteredCandidates
+        ] = {}  # where it is some of the line
 
-    def copy(self) -> "HolderLine":
+    def copy(self) -> "AdmittedWorkloads":
         """Return a line of the same that changes on its own from now on."""
-        return HolderLine(self.holders.copy(), self._keys.copy(), self._sorts.copy())
+        return AdmittedWorkloads(self.workloads.copy(), self._keys.copy(), self._sorts.copy())
 
-    def add(self, holder: Holder) -> None:
+    def add(self, admitted: AdmittedWorkload) -> None:
         """Let one more stand in the line. Cost: finding its place."""
-        key, sort = holder.key(), _sort_of(holder)
+        key, sort = admitted.key(), _sort_of(admitted)
         at = bisect_left(self._keys, key)
         self._keys.insert(at, key)
-        self.holders.insert(at, holder)
+        self.workloads.insert(at, admitted)
         count = self._sorts[sort] = self._sorts.get(sort, 0) + 1
         self._forget(is_other_sort=count == 1)
 
-    def remove(self, holder: Holder) -> None:
+    def remove(self, admitted: AdmittedWorkload) -> None:
         """Let *holder*, told to leave or not, be gone; it may have been seen otherwise before.
 
         Cost: finding its place.
         """
-        told, *rest = holder.key()
+        told, *rest = admitted.key()
         keys, sorts = self._keys, self._sorts
         for key in ((told, *rest), (not told, *rest)):
             at = bisect_left(keys, key)
             if at < len(keys) and keys[at] == key:
-                sort = _sort_of(self.holders[at])
-                del keys[at], self.holders[at]
+                sort = _sort_of(self.workloads[at])
+                del keys[at], self.workloads[at]
                 sorts[sort] -= 1
                 is_last = not sorts[sort]
                 if is_last:
@@ -85,57 +89,59 @@ class HolderLine:
 
     def _forget(self, *, is_other_sort: bool) -> None:
         """Forget what was found out about another line than this one is now."""
-        self._picked.clear()
+        self._some_matching.clear()
         if is_other_sort:
-            self._asked.clear()
+            self._uniform_matching.clear()
 
-    def whom(self, asking: Asking) -> Asked:
+    def matching(self, candidate_filter: CandidateFilter) -> FilteredCandidates:
         """Return who may be asked and uses something of what is needed; not to be changed.
 
         Cost: the sorts of holders, once for each way of asking; where it tells them apart, the
         holders.
         """
-        asked = self._asked.get(asking)
+        asked = self._uniform_matching.get(candidate_filter)
         if asked is None:
-            asked = self._picked.get(asking)
+            asked = self._some_matching.get(candidate_filter)
         if asked is None:
-            asked = self._find(asking)
-            is_some = bool(asked.holders) and asked.holders is not self.holders
-            (self._picked if is_some else self._asked)[asking] = asked
+            asked = self._find(candidate_filter)
+            is_some = bool(asked.workloads) and asked.workloads is not self.workloads
+            (self._some_matching if is_some else self._uniform_matching)[candidate_filter] = asked
         return asked
 
-    def _find(self, asking: Asking) -> Asked:
-        sorts = [sort for sort in self._sorts if _is_asked(sort, asking)]
+    def _find(self, candidate_filter: CandidateFilter) -> FilteredCandidates:
+        sorts = [sort for sort in self._sorts if _is_asked(sort, candidate_filter)]
         usages = list(dict.fromkeys([usage for _, usage, _ in sorts]))
         if not sorts:
-            return Asked([], usages)
-        if len(sorts) == len(self._sorts) and not asking.spared:
-            return Asked(self.holders, usages)
+            return FilteredCandidates([], usages)
+        if len(sorts) == len(self._sorts) and not candidate_filter.spared:
+            return FilteredCandidates(self.workloads, usages)
         line = [
-            holder
-            for holder in self.holders
-            if _sort_of(holder) in sorts and holder.name not in asking.spared
+            admitted
+            for admitted in self.workloads
+            if _sort_of(admitted) in sorts and admitted.name not in candidate_filter.spared
         ]
-        if asking.spared:
-            usages = list(dict.fromkeys([holder.usage for holder in line]))
-        return Asked(line, usages)
+        if candidate_filter.spared:
+            usages = list(dict.fromkeys([admitted.usage for admitted in line]))
+        return FilteredCandidates(line, usages)
 
 
-def line_up(holders: Iterable[Holder]) -> HolderLine:
+def sort_admitted(admitted: Iterable[AdmittedWorkload]) -> AdmittedWorkloads:
     """Return the line of *holders*. Cost: sorting them."""
-    line = sorted(holders, key=Holder.key)
-    return HolderLine(line, list(map(Holder.key, line)), dict(Counter(map(_sort_of, line))))
+    line = sorted(admitted, key=AdmittedWorkload.key)
+    return AdmittedWorkloads(
+        line, list(map(AdmittedWorkload.key, line)), dict(Counter(map(_sort_of, line)))
+    )
 
 
-def _sort_of(holder: Holder) -> _Sort:
-    return holder.priority, holder.usage, holder.is_protected
+def _sort_of(admitted: AdmittedWorkload) -> _Sort:
+    return admitted.priority, admitted.usage, admitted.is_protected
 
 
-def _is_asked(sort: _Sort, asking: Asking) -> bool:
+def _is_asked(sort: _Sort, candidate_filter: CandidateFilter) -> bool:
     """Return whether *asking* concerns all of a sort who are not spared by name."""
     priority, usage, is_protected = sort
-    if asking.policy == "Never" or (is_protected and asking.unprotected_only):
+    if candidate_filter.policy == "Never" or (is_protected and candidate_filter.unprotected_only):
         return False
-    if asking.policy == "LowerPriority" and priority >= asking.priority:
+    if candidate_filter.policy == "LowerPriority" and priority >= candidate_filter.priority:
         return False
-    return any(axis in asking.need for axis, _ in usage)
+    return any(axis in candidate_filter.need for axis, _ in usage)

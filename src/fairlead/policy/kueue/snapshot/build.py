@@ -11,13 +11,13 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.pending.admissibility import is_active
-from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses
+from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage
 from fairlead.policy.kueue.pending.order import queued_ms
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.admitted import HolderLine
+from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads
 from fairlead.policy.kueue.snapshot.shares import quota_node
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Holder, run_usage
+from fairlead.policy.kueue.workloads import AdmittedWorkload, run_usage
 
 
 def snapshots(
@@ -25,8 +25,8 @@ def snapshots(
     settings: KueueSettings,
     now_ms: int,
     drained: Container[WorkloadName],
-    uses: AdmissionUses | None = None,
-    lines: Mapping[QueueName, HolderLine] | None = None,
+    local_usage: LocalQueueUsage | None = None,
+    lines: Mapping[QueueName, AdmittedWorkloads] | None = None,
 ) -> Iterator[Snapshot]:
     """Yield one snapshot for each tree in which somebody waits, by the name of its root.
 
@@ -39,22 +39,26 @@ def snapshots(
         if waited_for.isdisjoint(names):
             continue
         rules = rules_of(state, names)
-        holders = [] if lines is not None else _holders(state, settings, now_ms, drained, rules)
+        admitted = (
+            []
+            if lines is not None
+            else _admitted_workloads(state, settings, now_ms, drained, rules)
+        )
         parents = {name: state.queues[name].parent for name in names}
         tree = quota_tree(state, names, rules)
-        yield Snapshot(tree, parents, rules, holders, uses, lines=lines)
+        yield Snapshot(tree, parents, rules, admitted, local_usage, lines=lines)
 
 
-def _holders(
+def _admitted_workloads(
     state: ClusterState,
     settings: KueueSettings,
     now_ms: int,
     drained: Container[WorkloadName],
     rules: Mapping[QueueName, ClusterQueue],
-) -> list[Holder]:
+) -> list[AdmittedWorkload]:
     """Return who may be asked in the queues of one tree, whose *rules* these are."""
-    holders = [
-        holder_of(state, workload, settings, now_ms, is_drained=workload in drained)
+    admitted = [
+        admitted_workload(state, workload, settings, now_ms, is_drained=workload in drained)
         for name in rules
         for workload in state.queued(name)
         if workload in state.runs
@@ -63,8 +67,8 @@ def _holders(
     # which matters where room is promised.
     counts_room, held = settings.keeps_promises, state.holds.victim_workloads()
     active = {name for name in rules if is_active(state, rules[name])}
-    holders = [h for h in holders if h.queue in active or (counts_room and h.is_evicted)]
-    return [h for h in holders if h.is_evicted or h.name not in held]
+    admitted = [h for h in admitted if h.queue in active or (counts_room and h.is_evicted)]
+    return [h for h in admitted if h.is_evicted or h.name not in held]
 
 
 def empty_snapshot(state: ClusterState, names: list[QueueName]) -> Snapshot:
@@ -106,18 +110,18 @@ def quota_tree(
     return QuotaTree(resources, [quota_node(state, state.queues[name]) for name in names], usage)
 
 
-def holder_of(
+def admitted_workload(
     state: ClusterState,
     name: WorkloadName,
     settings: KueueSettings,
     now_ms: int,
     *,
     is_drained: bool,
-) -> Holder:
+) -> AdmittedWorkload:
     """Return one who has quota as the search for victims sees it."""
     workload, run = state.workloads[name], state.runs[name]
     reserved_ms = run.started_ms() or 0
-    return Holder(
+    return AdmittedWorkload(
         name=name,
         queue=workload.queue,
         priority=workload.priority,

@@ -12,8 +12,8 @@ from typing import TypeAlias
 from fairlead.fairness.dominant_share import LEAST_RANK, Rank
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.snapshot.admitted import Asking, HolderLine
-from fairlead.policy.kueue.workloads import Holder
+from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads, CandidateFilter
+from fairlead.policy.kueue.workloads import AdmittedWorkload
 
 Tie: TypeAlias = tuple[bool, bool, int, int, str]
 Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
@@ -26,14 +26,14 @@ def cohort_entry(rank: Rank, name: QueueName) -> Entry:
     return not weightless, -share, False, (False, False, 0, 0, name), name
 
 
-def queue_entry(rank: Rank, name: QueueName, first: Holder, *, is_own: bool) -> Entry:
+def queue_entry(rank: Rank, name: QueueName, first: AdmittedWorkload, *, is_own: bool) -> Entry:
     """Return where a ClusterQueue stands that would lose *first*; of equals its own is last."""
     weightless, share = rank
     tie = not first.is_evicted, is_own, first.priority, -first.reserved_ms, first.name
     return not weightless, -share, True, tie, name
 
 
-class StandingOrder:
+class ShareOrder:
     """The order at rest, of all cohorts that were looked at so far."""
 
     def __init__(
@@ -41,18 +41,18 @@ class StandingOrder:
         tree: QuotaTree,
         parents: Mapping[QueueName, QueueName | None],
         children: Mapping[QueueName, Sequence[QueueName]],
-        lines: Mapping[QueueName, HolderLine],
+        lines: Mapping[QueueName, AdmittedWorkloads],
     ) -> None:
         """Look at nothing yet; *tree* and *lines*, which has the leaves, may change later."""
         self._tree = tree
         self._parents = parents
         self._children = children
         self._lines = lines
-        self._siblings: dict[QueueName, dict[Asking, _Siblings]] = {}
-        self._without: dict[QueueName, dict[tuple[QueueName, Asking], Rank]] = {}
+        self._siblings: dict[QueueName, dict[CandidateFilter, _Siblings]] = {}
+        self._without: dict[QueueName, dict[tuple[QueueName, CandidateFilter], Rank]] = {}
         self._changed: set[QueueName] = set()  # since `catch_up`, whatever the tree says
 
-    def catch_up(self) -> None:
+    def refresh(self) -> None:
         """Take note of what changed; to be called at rest, before a search changes anything.
 
         Cost: the nodes that were charged since, times the ways of asking known at their parents.
@@ -77,7 +77,10 @@ class StandingOrder:
         self._changed.add(queue)
 
     def below(
-        self, cohort: QueueName, asking: Asking, besides: Collection[QueueName] = ()
+        self,
+        cohort: QueueName,
+        candidate_filter: CandidateFilter,
+        besides: Collection[QueueName] = (),
     ) -> list[Entry]:
         """Return the entries below *cohort*, in their order; not to be changed.
 
@@ -85,31 +88,33 @@ class StandingOrder:
         children, the first time; then those that changed since.
         """
         known = self._siblings.setdefault(cohort, {})
-        siblings = known.get(asking)
+        siblings = known.get(candidate_filter)
         if siblings is None:
-            siblings = known[asking] = _Siblings(self._children.get(cohort, ()))
+            siblings = known[candidate_filter] = _Siblings(self._children.get(cohort, ()))
         if siblings.stale:
             late = siblings.stale.intersection(besides)
             for name in siblings.stale - late:
-                siblings.put(name, self._entry(name, asking))
+                siblings.put(name, self._entry(name, candidate_filter))
             siblings.stale = late
         return siblings.entries
 
-    def rank_without_one(self, side: QueueName, queue: QueueName, asking: Asking) -> Rank:
+    def rank_without_one(
+        self, side: QueueName, queue: QueueName, candidate_filter: CandidateFilter
+    ) -> Rank:
         """Return the highest rank that *side* can have without one of those asked in *queue*.
 
         Nothing below *side* may have changed since `catch_up`. Cost: O(1); the first time, and
         after a change, a look at each usage that occurs.
         """
         known = self._without.setdefault(side, {})
-        rank = known.get((queue, asking))
+        rank = known.get((queue, candidate_filter))
         if rank is None:
-            tree, usages = self._tree, self._lines[queue].whom(asking).usages
+            tree, usages = self._tree, self._lines[queue].matching(candidate_filter).usages
             rank = max(tree.rank_without(side, queue, usage) for usage in usages)
-            known[queue, asking] = rank
+            known[queue, candidate_filter] = rank
         return rank
 
-    def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
+    def _entry(self, name: QueueName, candidate_filter: CandidateFilter) -> Entry | None:
         """Return where a node stands; None if nobody there can be asked."""
         tree = self._tree
         rank = tree.rank(name)
@@ -119,10 +124,10 @@ class StandingOrder:
         line = self._lines.get(name)
         if line is None:
             return cohort_entry(rank, name)
-        if not tree.borrows_any(name, asking.need):
+        if not tree.borrows_any(name, candidate_filter.need):
             return None
-        whom = line.whom(asking).holders
-        return queue_entry(rank, name, whom[0], is_own=False) if whom else None
+        matching = line.matching(candidate_filter).workloads
+        return queue_entry(rank, name, matching[0], is_own=False) if matching else None
 
 
 class _Siblings:

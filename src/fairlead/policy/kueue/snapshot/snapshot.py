@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import ClusterQueue
-from fairlead.policy.kueue.pending.local_queue_use import AdmissionUses
-from fairlead.policy.kueue.snapshot.admitted import HolderLine, line_up
-from fairlead.policy.kueue.snapshot.share_order import StandingOrder
-from fairlead.policy.kueue.workloads import Holder, Usage
+from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage
+from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads, sort_admitted
+from fairlead.policy.kueue.snapshot.share_order import ShareOrder
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Usage
 
 
 class Snapshot:
@@ -26,17 +26,17 @@ class Snapshot:
         tree: QuotaTree,
         parents: Mapping[QueueName, QueueName | None],
         rules: Mapping[QueueName, ClusterQueue],
-        holders: Iterable[Holder],
-        uses: AdmissionUses | None = None,
+        admitted: Iterable[AdmittedWorkload],
+        local_usage: LocalQueueUsage | None = None,
         *,
-        lines: Mapping[QueueName, HolderLine] | None = None,
+        lines: Mapping[QueueName, AdmittedWorkloads] | None = None,
     ) -> None:
         """Line up *holders*, whose use *tree* counts already, unless *lines* has them all.
 
         *parents* has every node of the tree, *rules* its leaves; copies share *uses*. *lines* are
         left as they are. Cost: sorting the holders.
         """
-        self.uses = uses
+        self.local_usage = local_usage
         self.tree = tree
         self.parents = parents
         self.rules = rules
@@ -49,15 +49,15 @@ class Snapshot:
         self.roots = sorted(name for name, parent in parents.items() if parent is None)
         self._shared: set[QueueName] = set()  # whose lines are also those of a copy
         if lines is None:
-            self._lines = _lined_up(rules, holders)
+            self._admitted = _lined_up(rules, admitted)
         else:
-            self._lines = {name: lines[name] for name in rules}
+            self._admitted = {name: lines[name] for name in rules}
             self._shared.update(rules)
-        self.standing = StandingOrder(tree, parents, self.children, self._lines)
+        self.share_order = ShareOrder(tree, parents, self.children, self._admitted)
 
-    def line(self, queue: QueueName) -> HolderLine:
+    def admitted(self, queue: QueueName) -> AdmittedWorkloads:
         """Return who has quota of a ClusterQueue."""
-        return self._lines[queue]
+        return self._admitted[queue]
 
     def path(self, queue: QueueName) -> list[QueueName]:
         """Return *queue* and its ancestors, upward; not to be changed."""
@@ -95,7 +95,7 @@ class Snapshot:
                 return False
         return True
 
-    def room_under_limits(self, queue: QueueName, axis: int, *, is_borrowing: bool) -> int | None:
+    def headroom(self, queue: QueueName, axis: int, *, is_borrowing: bool) -> int | None:
         """Return what its quota leaves, and its borrowing limit if it borrows; None: no limit.
 
         Negative where more is used than that.
@@ -108,53 +108,53 @@ class Snapshot:
 
     def copy(self) -> "Snapshot":
         """Return a snapshot of the same that changes on its own from now on."""
-        twin, tree, lines = Snapshot.__new__(Snapshot), self.tree.copy(), self._lines.copy()
-        standing = StandingOrder(tree, self.parents, self.children, lines)
-        own = {"tree": tree, "_lines": lines, "standing": standing, "_shared": set(lines)}
+        twin, tree, lines = Snapshot.__new__(Snapshot), self.tree.copy(), self._admitted.copy()
+        share_order = ShareOrder(tree, self.parents, self.children, lines)
+        own = {"tree": tree, "_admitted": lines, "share_order": share_order, "_shared": set(lines)}
         vars(twin).update(vars(self) | own)
         self._shared.update(lines)
         return twin
 
-    def _own_line(self, queue: QueueName) -> HolderLine:
+    def _own_line(self, queue: QueueName) -> AdmittedWorkloads:
         """Return the line of a ClusterQueue, to be changed here and in no copy."""
-        line = self._lines[queue]
+        line = self._admitted[queue]
         if queue in self._shared:
             self._shared.remove(queue)
-            line = self._lines[queue] = line.copy()
+            line = self._admitted[queue] = line.copy()
         return line
 
-    def admit(self, holder: Holder) -> None:
+    def admit(self, admitted: AdmittedWorkload) -> None:
         """Let one more have quota."""
-        self._own_line(holder.queue).add(holder)
-        self.standing.changed(holder.queue)
-        self.charge(holder.queue, holder.usage)
+        self._own_line(admitted.queue).add(admitted)
+        self.share_order.changed(admitted.queue)
+        self.charge(admitted.queue, admitted.usage)
 
-    def let_be_evicted(self, holder: Holder) -> None:
+    def mark_evicted(self, admitted: AdmittedWorkload) -> None:
         """Note that one who has quota was told to leave: it is the first to be asked now."""
-        self.see_anew(holder, replace(holder, is_evicted=True))
+        self.replace_admitted(admitted, replace(admitted, is_evicted=True))
 
-    def see_anew(self, before: Holder, now: Holder) -> None:
+    def replace_admitted(self, before: AdmittedWorkload, now: AdmittedWorkload) -> None:
         """Let one who has quota be asked as it is *now*, using what it used *before*."""
         line = self._own_line(now.queue)
         line.remove(before)
         line.add(now)
-        self.standing.changed(now.queue)
+        self.share_order.changed(now.queue)
 
-    def leaving(self) -> list[Holder]:
+    def evicted(self) -> list[AdmittedWorkload]:
         """Return those who were told to leave and still have quota. Cost: a look at each line."""
         found = []
-        for line in self._lines.values():
-            for holder in line.holders:
-                if not holder.is_evicted:
+        for line in self._admitted.values():
+            for admitted in line.workloads:
+                if not admitted.is_evicted:
                     break  # they stand first in their line
-                found.append(holder)
+                found.append(admitted)
         return found
 
-    def let_leave(self, holder: Holder) -> None:
+    def remove(self, admitted: AdmittedWorkload) -> None:
         """Let one who has quota be gone."""
-        self._own_line(holder.queue).remove(holder)
-        self.standing.changed(holder.queue)
-        self.discharge(holder.queue, holder.usage)
+        self._own_line(admitted.queue).remove(admitted)
+        self.share_order.changed(admitted.queue)
+        self.discharge(admitted.queue, admitted.usage)
 
     def charge(self, queue: QueueName, usage: Usage) -> None:
         """Count *usage* more at a ClusterQueue. Cost: the depth, for each axis of it."""
@@ -166,9 +166,9 @@ class Snapshot:
 
 
 def _lined_up(
-    queues: Iterable[QueueName], holders: Iterable[Holder]
-) -> dict[QueueName, HolderLine]:
-    by_queue: dict[QueueName, list[Holder]] = {name: [] for name in queues}
-    for holder in holders:
-        by_queue[holder.queue].append(holder)
-    return {name: line_up(each) for name, each in by_queue.items()}
+    queues: Iterable[QueueName], admitted: Iterable[AdmittedWorkload]
+) -> dict[QueueName, AdmittedWorkloads]:
+    by_queue: dict[QueueName, list[AdmittedWorkload]] = {name: [] for name in queues}
+    for each in admitted:
+        by_queue[each.queue].append(each)
+    return {name: sort_admitted(queued) for name, queued in by_queue.items()}

@@ -25,7 +25,7 @@ _NOTHING_LEFT: Final = 1000  # half-lives after which no amount that fits a mach
 Billionths: TypeAlias = dict[str, int]
 """By resource."""
 
-UseRank: TypeAlias = tuple[bool, Fraction]
+UsageRank: TypeAlias = tuple[bool, Fraction]
 """Sorts those who have used less first; True: what has no weight has used infinitely much."""
 
 
@@ -69,7 +69,9 @@ def entry_penalty(requests: Mapping[str, int], rules: AdmissionFairSharing) -> B
     return {name: _cut(gained * amount) for name, amount in requests.items()}
 
 
-def use_rank(consumed: Mapping[str, int], rules: AdmissionFairSharing, weight: Fraction) -> UseRank:
+def usage_rank(
+    consumed: Mapping[str, int], rules: AdmissionFairSharing, weight: Fraction
+) -> UsageRank:
     """Return where a LocalQueue of *weight* stands that has *consumed* so much.
 
     Resources are added up in cores and bytes, each times its weight, which is 1 unless *rules* say
@@ -86,20 +88,20 @@ def _cut(amount: Fraction) -> int:
     return amount.numerator // amount.denominator
 
 
-_NO_USE: Final[UseRank] = (False, Fraction(0))
+_NO_USAGE: Final[UsageRank] = (False, Fraction(0))
 
 
-def admission_uses(
+def local_queue_usage(
     state: ClusterState, settings: KueueSettings, now_ms: int
-) -> "AdmissionUses | None":
+) -> "LocalQueueUsage | None":
     """Return the uses of all LocalQueues; None if *settings* let them order nothing."""
     rules = settings.admission_fair_sharing
     if rules is None or not dict(settings.feature_gates).get("AdmissionFairSharing", True):
         return None
-    return AdmissionUses(state, rules, now_ms)
+    return LocalQueueUsage(state, rules, now_ms)
 
 
-class AdmissionUses:
+class LocalQueueUsage:
     """The uses of LocalQueues, each found when it is first asked for."""
 
     def __init__(self, state: ClusterState, rules: AdmissionFairSharing, now_ms: int) -> None:
@@ -109,7 +111,7 @@ class AdmissionUses:
         self._now_ms = now_ms
         self._held: dict[QueueName, dict[str, Billionths]] = {}
         self._consumed: dict[str, Billionths] = {}
-        self._ranks: dict[str, UseRank] = {}
+        self._ranks: dict[str, UsageRank] = {}
 
     def order(self, queue: QueueName) -> bool:
         """Return whether the use of LocalQueues orders what waits in a ClusterQueue."""
@@ -121,7 +123,7 @@ class AdmissionUses:
         """Return the LocalQueue of a workload."""
         return local_queue_name(self._state.workloads[name])
 
-    def rank(self, name: WorkloadName) -> UseRank:
+    def rank(self, name: WorkloadName) -> UsageRank:
         """Return where the LocalQueue of a workload stands; one that is not there used nothing.
 
         Cost: O(1); a look at each workload of its ClusterQueue the first time.
@@ -144,12 +146,12 @@ class AdmissionUses:
             consumed[resource] = consumed.get(resource, 0) + amount
         self._ranks.pop(local_queue, None)
 
-    def _find_rank(self, local_queue: str) -> UseRank:
+    def _find_rank(self, local_queue: str) -> UsageRank:
         found = self._state.catalogue.local_queues.get(local_queue)
         if found is None:
-            return _NO_USE
+            return _NO_USAGE
         consumed = self._consumed_by(found, local_queue)
-        return use_rank(consumed, self._rules, Fraction(found.weight))
+        return usage_rank(consumed, self._rules, Fraction(found.weight))
 
     def _consumed_by(self, found: LocalQueue, name: str) -> Billionths:
         consumed = self._consumed.get(name)
