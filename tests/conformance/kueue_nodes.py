@@ -51,12 +51,12 @@ def check(case: Any) -> list[Outcome]:
 
 
 def world_of(case: Json) -> World:
-    """The tree of a case with the usage of its holder workloads."""
+    """The tree of a case with the usage of its admitted workloads."""
     axes = tuple(sorted(_axes(case)))
     number = {axis: position for position, axis in enumerate(axes)}
     nodes = tuple(_nodes(case, number))
     usage: dict[str, list[int]] = {}
-    for workload in case.get("holder") or ():
+    for workload in case.get("admitted") or ():
         row = usage.setdefault(f"cq:{workload['cq']}", [0] * len(axes))
         for axis, amount in requests_of(workload).items():
             row[number[axis]] += amount
@@ -69,7 +69,7 @@ def _axes(case: Json) -> set[str]:
     found = set(case.get("drsExtra") or ())
     for holder in [*(case.get("cohorts") or ()), *case["clusterQueues"]]:
         found |= _quotas(holder).keys()
-    for workload in [*(case.get("holder") or ()), case.get("incoming")]:
+    for workload in [*(case.get("admitted") or ()), case.get("incoming")]:
         found |= requests_of(workload).keys() if workload else set()
     return found
 
@@ -188,8 +188,8 @@ def _check_drs(world: World, case: Json) -> tuple[object, object]:
         for name, share in shares.items()
         if share.borrowing
     }
-    for name, requested in case.get("expected", {}).get("drs", {}).items():
-        expected[f"{name} rounded"] = requested["rounded"]
+    for name, wanted in case.get("expected", {}).get("drs", {}).items():
+        expected[f"{name} rounded"] = wanted["rounded"]
         got[f"{name} rounded"] = shares[name].weighted_share_status
     return expected, got
 

@@ -35,8 +35,8 @@ def check(case: Any) -> list[Outcome]:
     expected = result[KIND]
     if expected == got:
         return [Outcome(identity, KIND, "passed")]
-    requested, told = json.dumps(expected), json.dumps(got)
-    return [Outcome(identity, KIND, "failed", expected=requested, got=told)]
+    wanted, told = json.dumps(expected), json.dumps(got)
+    return [Outcome(identity, KIND, "failed", expected=wanted, got=told)]
 
 
 def _order(case: Json) -> list[str]:

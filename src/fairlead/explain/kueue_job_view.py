@@ -9,7 +9,7 @@ from fairlead.model.plan import Evict, Reserve, Start, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
+from fairlead.policy.kueue.cycle.outcome import TreeOutcome
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.flavors.nomination import Nominator
 from fairlead.policy.kueue.pending.admissibility import Admissibility
@@ -31,7 +31,7 @@ class KueueJobView:
         self.settings = settings
         self.now_ms = now_ms
         self.workload = state.workloads[job]
-        self.plan, rounds = KueuePolicy(settings).plan_with_rounds(state, now_ms)
+        self.plan, rounds = KueuePolicy(settings).plan_with_outcomes(state, now_ms)
         self.decisions = [each for each in self.plan.decisions if each.workload == job]
         self.victims = [
             each
@@ -85,7 +85,7 @@ class KueueJobView:
         tree, seeks = self._tree(), self.seeks
         assert tree is not None, "who seeks quota has a tree of it"
         if self.counts_promises:
-            return tree.as_kept()
+            return tree.as_reserved()
         snapshot = tree.snapshot.copy()
         if isinstance(seeks, Start):
             self._undo_starts(snapshot, seeks)
@@ -111,7 +111,7 @@ class KueueJobView:
                 if holder.name in later:
                     snapshot.remove(holder)
 
-    def _tree(self) -> PlainRounds | None:
+    def _tree(self) -> TreeOutcome | None:
         for rounds in self._rounds:
             if self.workload.queue in rounds.snapshot.rules:
                 return rounds

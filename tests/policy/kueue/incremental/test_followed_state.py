@@ -21,11 +21,8 @@ from fairlead.model.plan import Evict, Plan, Wait
 from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.incremental.followed_state import is_supported
-from fairlead.policy.kueue.incremental.quick_nomination import (
-    IncrementalNomination,
-    IncrementalNominator,
-)
+from fairlead.policy.kueue.incremental.nomination import IncrementalNomination, IncrementalNominator
+from fairlead.policy.kueue.incremental.state import is_supported
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
 from fairlead.policy.kueue.workloads import PendingWorkload

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fairlead.model.events import WorkloadChanged
 from fairlead.model.holds import Holds
-from fairlead.policy.kueue.incremental.kept_lines import AdmittedCache
+from fairlead.policy.kueue.incremental.admitted import AdmittedCache
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.incremental.test_followed_state import STEPS, History, in_both_modes
@@ -45,7 +45,7 @@ class ClassicalHistory(History):
             fresh = KueuePolicy(self.settings).plan(self.state, self.now_ms, held=held)
             assert kept == fresh
         kept = self.policy.plan(self.state, self.now_ms)
-        fresh, _ = KueuePolicy(self.settings).plan_with_rounds(self.state, self.now_ms)
+        fresh, _ = KueuePolicy(self.settings).plan_with_outcomes(self.state, self.now_ms)
         assert kept.decisions == fresh.decisions
         return super().plan()
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
-from fairlead.policy.kueue.incremental.quick_nomination import IncrementalNominator
+from fairlead.policy.kueue.incremental.nomination import IncrementalNominator
 from fairlead.policy.kueue.pending.queue import scheduling_hash
 from fairlead.policy.kueue.snapshot.build import snapshots
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot

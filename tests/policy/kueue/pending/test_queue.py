@@ -13,7 +13,8 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.queue import ClusterQueue, QueuePreemption
 from fairlead.policy.kueue.cycle.cycle import Turn
-from fairlead.policy.kueue.cycle.tree_rounds import TreeRounds
+from fairlead.policy.kueue.cycle.rounds import CycleRounds
+from fairlead.policy.kueue.cycle.source import PlainSource
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.pending.order import pending_order
@@ -192,7 +193,7 @@ def test_in_one_line_stepping_aside_together_changes_nothing_but_reasons(world: 
     waiting_in = [row["queue"] for row in world.workloads if "running" not in row][:1]
     rows = [r for r in world.workloads if "running" in r or r["queue"] in waiting_in]
     for number, (state, planned) in enumerate(follow(world._replace(workloads=tuple(rows)), 1)):
-        with mock.patch("fairlead.policy.kueue.pending.queue.shape_of", own_shape):
+        with mock.patch("fairlead.policy.kueue.pending.queue.scheduling_hash", own_shape):
             plain = KueuePolicy(world.settings).plan(state, NOW_MS + number)
         assert changes(planned) == changes(plain)
         reasons = {each.workload: each for each in waits(planned)}
@@ -205,20 +206,21 @@ def waits(planned: Plan) -> list[Wait]:
     return [each for each in planned.decisions if isinstance(each, Wait)]
 
 
-def until_quiet(rounds: TreeRounds) -> Iterator[Turn]:
-    """All cycles until one admits nobody, tells nobody to leave and sets nobody aside."""
-    rounds._nominated = {}
+def until_quiet(rounds: CycleRounds) -> Iterator[Turn]:
+    """All cycles until one admits, evicts and sets aside no workload."""
+    source = rounds._source
+    assert isinstance(source, PlainSource)
     is_quiet = False
     while not is_quiet:
         is_quiet = True
-        for turn in list(rounds._cycle()):
-            queue = rounds._lines[turn.nomination.pending.queue]
+        for turn in source.next_cycle() or ():
+            queue = source.queues[turn.nomination.pending.queue]
             if turn.outcome == "admitted" or rounds.newly_evicted(turn):
                 is_quiet = False
-                rounds._nominated = {}
+                source._nominated = {}
                 yield turn
             before = queue.head()
-            rounds._follow(turn, queue)
+            rounds._follow(turn)
             is_quiet &= queue.head() is before
 
 
@@ -230,7 +232,7 @@ def test_what_a_plan_does_is_how_the_cycles_begin_that_go_on_until_nothing_happe
     """Who waits for others to leave is not asked again and again, so a plan may end sooner."""
     world = world._replace(settings=replace(world.settings, faithful=True))
     for number, (state, planned) in enumerate(follow(world, most=3)):
-        with mock.patch.object(TreeRounds, "run", until_quiet):
+        with mock.patch.object(CycleRounds, "run", until_quiet):
             plain = KueuePolicy(world.settings).plan(state, NOW_MS + number)
         done, all_done = acts(planned), acts(plain)
         assert set(done) <= set(all_done)

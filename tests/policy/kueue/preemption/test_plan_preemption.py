@@ -38,7 +38,7 @@ LEAVES = ["evict low for new: InClusterQueue", "reserve new until low left"]
 
 
 @pytest.mark.parametrize(
-    ("within", "low", "claimant", "created", "outcome"),
+    ("within", "low", "preemptor", "created", "outcome"),
     [
         ("Never", 0, 9, 1, STAYS),
         ("LowerPriority", 0, 9, 9, LEAVES),
@@ -295,7 +295,7 @@ def test_who_gives_way_by_shares_is_told_them() -> None:
     ]
 
 
-@pytest.mark.parametrize(("claimant", "holder"), [("1", "0"), ("0", "1"), ("0", "0")])
+@pytest.mark.parametrize(("preemptor", "admitted"), [("1", "0"), ("0", "1"), ("0", "0")])
 def test_who_weighs_nothing_gives_way_and_takes_only_from_its_like(
     preemptor: str, admitted: str
 ) -> None:

@@ -1,9 +1,9 @@
 """One cycle of Kueue's rules: the head of each ClusterQueue is admitted, preempts, or waits.
 
 All heads are nominated on the snapshot as the cycle found it. Then they have their turns one after
-the other, and each turn sees what those before it took or set aside. Victims keep their use until
-they have left, which counts in the order of turns; but whoever comes later must fit as if all
-victims so far were gone. So two snapshots are kept once there are any: with them, and without.
+the other, and each turn sees what earlier ones took or reserved. Victims keep their usage until
+they have left, which counts in the order of turns; but later heads must fit as if all victims so
+far were gone. So two snapshots are kept once there are any: with victims, and without.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -35,11 +35,11 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 
     nomination: Nomination
     outcome: Outcome
-    kept: Usage = ()  # what nobody after it in the cycle could have
+    reserved: Usage = ()  # not available to turns after it in the cycle
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """Return who gives way; nobody unless it preempts."""
+        """Return the victims; none unless it preempts."""
         return self.nomination.targets if self.outcome == "preempting" else ()
 
 
@@ -55,7 +55,7 @@ class KueueCycle:
     ) -> None:
         """Prepare a cycle on *snapshot*, which will hold what the turns come to.
 
-        *look_again* nominates those anew of whose victims some went to others; None: in full.
+        *renominate* is for heads some of whose victims went to others; None: nominate them in full.
         """
         self._snapshot = snapshot
         self._axes = axes
@@ -63,7 +63,7 @@ class KueueCycle:
         gate = "RecomputeAssignmentUponPreemptionTargetsOverlap"
         self._renominate = renominate or self._nominate_again
         self._recomputes = dict(settings.feature_gates).get(gate, True)
-        self._later: Snapshot | None = None  # without the victims; None: there are none yet
+        self._later: Snapshot | None = None  # without victims; None: none yet
         self._victims: set[WorkloadName] = set()  # of all turns so far
 
     def run(
@@ -74,8 +74,8 @@ class KueueCycle:
     ) -> Iterator[Turn]:
         """Yield the turn of every head, in the order of turns.
 
-        *preempting* are those of them for whom others were told to leave before. Those *nominated*
-        already are not nominated again; the others are added there.
+        *preempting* are the heads that wait for evicted workloads. Heads in *nominated* are not
+        nominated again; the others are added there.
         """
         nominator = Nominator(self._snapshot, self._axes, self._settings)
         known = {} if nominated is None else nominated
@@ -91,13 +91,13 @@ class KueueCycle:
     ) -> Iterator[Turn]:
         """Yield the turn of each head that is nominated already, in the order of turns."""
         by_name = {each.pending.name: each for each in nominations}
-        order = self._line_up(nominations, preempting)
+        order = self._new_order(nominations, preempting)
         while (name := order.pop()) is not None:
             turn = self._take_turn(by_name[name])
             order.changed(turn.nomination.pending.queue)
             yield turn
 
-    def _line_up(
+    def _new_order(
         self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName]
     ) -> Order:
         heads = [
@@ -116,22 +116,22 @@ class KueueCycle:
                 return Turn(nomination, "skipped")
             nomination = self._renominate(self._without_victims(), nomination)
             if nomination.assignment is not None and nomination.mode() is AssignmentMode.FIT:
-                return self._keep(nomination, "deferred", nomination.assignment.usage)
+                return self._reserve(nomination, "deferred", nomination.assignment.usage)
         if nomination.assignment is None:
             return Turn(nomination, "nofit")
         return self._settle(nomination, nomination.assignment)
 
     def _nominate_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
-        assert nominated.assignment is not None, "who asked others to give way has flavors"
+        assert nominated.assignment is not None, "a preemptor has flavors"
         again = Nominator(snapshot, self._axes, self._settings)
         return again.nominate(nominated.pending, nominated.assignment.flavors)
 
     def _settle(self, nomination: Nomination, assignment: Assignment) -> Turn:
-        """Let a head that could be met have what it needs, if that is still there."""
+        """Admit a head that can proceed, or evict its victims, if what it needs is still there."""
         queue = nomination.pending.queue
         if nomination.mode() is AssignmentMode.PREEMPT and not nomination.targets:
-            kept = capacity_to_reserve(self._snapshot, queue, assignment)
-            return self._keep(nomination, "nocandidates", kept)
+            usage = capacity_to_reserve(self._snapshot, queue, assignment)
+            return self._reserve(nomination, "nocandidates", usage)
         if not fits_after_preemption(self._without_victims(), nomination):
             return Turn(nomination, "skipped")
         if nomination.targets and self._later is None:
@@ -140,21 +140,21 @@ class KueueCycle:
             self._victims.add(target.workload.name)
             self._without_victims().remove(target.workload)
         outcome: Outcome = "preempting" if nomination.targets else "admitted"
-        return self._keep(nomination, outcome, assignment.usage)
+        return self._reserve(nomination, outcome, assignment.usage)
 
     def _without_victims(self) -> Snapshot:
         """Return the snapshot in which all victims so far are gone."""
         return self._snapshot if self._later is None else self._later
 
     def still_fits(self, nomination: Nomination) -> bool:
-        """Return whether a head that has not had its turn would still be admitted, if it came."""
+        """Return whether a head that has not had its turn would still be admitted in it."""
         assignment = nomination.assignment
         if assignment is None or nomination.mode() is not AssignmentMode.FIT:
             return False
         return self._without_victims().fits(nomination.pending.queue, assignment.usage)
 
-    def _keep(self, nomination: Nomination, outcome: Outcome, usage: Usage) -> Turn:
-        """Let nobody after this turn have *usage*."""
+    def _reserve(self, nomination: Nomination, outcome: Outcome, usage: Usage) -> Turn:
+        """Make *usage* unavailable to later turns."""
         queue = nomination.pending.queue
         self._snapshot.charge(queue, usage)
         if self._later is not None:
@@ -163,9 +163,9 @@ class KueueCycle:
 
 
 def capacity_to_reserve(snapshot: Snapshot, queue: QueueName, assignment: Assignment) -> Usage:
-    """Return how much is set aside for a head that nobody gives way to: within its limits.
+    """Return how much to reserve for a head that found no victims: within its limits.
 
-    It keeps others from taking that first. One that may always reclaim needs no such care.
+    Other queues must not take that first. A head that may always reclaim needs no reservation.
     """
     if snapshot.rules[queue].preemption.reclaim_within_cohort == "Any":
         return ()
@@ -180,7 +180,7 @@ def capacity_to_reserve(snapshot: Snapshot, queue: QueueName, assignment: Assign
 
 def fits_after_preemption(snapshot: Snapshot, nomination: Nomination) -> bool:
     """Return whether a head that has flavors fits in *snapshot* once its victims have left."""
-    assert nomination.assignment is not None, "who has no flavors fits nowhere"
+    assert nomination.assignment is not None, "a workload without flavors fits nowhere"
     for target in nomination.targets:
         snapshot.discharge(target.workload.queue, target.workload.usage)
     fits = snapshot.fits(nomination.pending.queue, nomination.assignment.usage)

@@ -1,4 +1,4 @@
-"""The first waiting workload of a ClusterQueue, as the order of admission sees it."""
+"""The heads of ClusterQueues, and the order of their turns while fair sharing is off."""
 
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol, TypeAlias
@@ -13,15 +13,15 @@ Seniority: TypeAlias = tuple[int, int, WorkloadName]
 
 
 class Head(msgspec.Struct, frozen=True, gc=False):
-    """A head with the flavors that it was given; one that fits nowhere uses nothing."""
+    """A head with the flavors it was assigned; one that fits nowhere uses nothing."""
 
     name: WorkloadName
     queue: QueueName
     priority: int
-    queued_ms: int  # its creation, or when it was queued anew
+    queued_ms: int  # its creation, or when it was requeued
     usage: Usage
     borrow_level: int = 0  # the height in the tree from which it borrows
-    is_preempting: bool = False  # workloads that give way to it have not left yet
+    is_preempting: bool = False  # workloads evicted for it have not left yet
 
 
 class OrderGates(NamedTuple):
@@ -32,7 +32,7 @@ class OrderGates(NamedTuple):
     priority_first: bool = True  # before the time of queueing
 
     def seniority(self, head: Head) -> Seniority:
-        """Return what decides between heads whose claims are equal; no two are the same."""
+        """Return what decides between heads that are otherwise equal; no two are the same."""
         return -head.priority if self.priority_first else 0, head.queued_ms, head.name
 
     def is_behind(self, head: Head) -> bool:
@@ -51,19 +51,19 @@ def order_gates(feature_gates: Iterable[tuple[str, bool]]) -> OrderGates:
 
 
 class Order(Protocol):
-    """Says whose turn is next, and is told where use has changed."""
+    """Says which head is next, and follows changes of usage."""
 
     def enter(self, head: Head) -> None:
-        """Let one more have a turn."""
+        """Let one more head have a turn."""
 
     def pop(self) -> WorkloadName | None:
         """Return the next head; None if all had their turn."""
 
     def changed(self, queue: QueueName) -> None:
-        """Take in that the use of *queue* is another."""
+        """Follow a change of the usage of *queue*."""
 
     def is_between_rounds(self) -> bool:
-        """Return whether those who are left would have their turns in the same order anew."""
+        """Return whether the heads that are left would be in the same order in a new plan."""
 
 
 def head_of(nomination: Nomination, *, is_preempting: bool) -> Head:
@@ -81,20 +81,20 @@ def head_of(nomination: Nomination, *, is_preempting: bool) -> Head:
 
 
 class ClassicalOrder:
-    """Heads in the order of their turns: who borrows from less high up, then the senior.
+    """Heads in one order for all trees: by the height they borrow from, then by seniority.
 
-    Who enters later comes after all who are there, so that each ClusterQueue has a turn before one
-    of them has another.
+    Heads that enter later come after all that are there, so that each ClusterQueue has a turn
+    before one of them has another.
     """
 
     def __init__(self, heads: Iterable[Head], gates: OrderGates) -> None:
-        """Line up *heads*. Cost: O(n log n)."""
+        """Sort *heads*. Cost: O(n log n)."""
         self._gates = gates
         self._last_first: list[Head] = []
         self._entered = list(heads)
 
     def enter(self, head: Head) -> None:
-        """Let one more have a turn."""
+        """Let one more head have a turn."""
         self._entered.append(head)
 
     def pop(self) -> WorkloadName | None:
@@ -109,8 +109,8 @@ class ClassicalOrder:
         return gates.is_behind(head), head.borrow_level, gates.seniority(head)
 
     def changed(self, queue: QueueName) -> None:
-        """Take in that the use of *queue* is another, which changes nothing about this order."""
+        """Ignore a change of usage: this order does not depend on it."""
 
     def is_between_rounds(self) -> bool:
-        """Return whether nobody is left who comes before those who entered later."""
+        """Return whether no head is left that comes before those that entered later."""
         return not self._last_first

@@ -1,9 +1,9 @@
-"""How the room that others leave is kept for whom they were told to leave.
+"""How the quota that victims free is kept for the workload that preempted them.
 
-In Kueue a workload for which others were told to leave has no claim on what they leave: another
-head may be faster, and it tells them to leave again. Here it has. Everybody is decided about on the
-tree as it will be: those who were told to leave are gone, and those who wait for them have their
-quota. The tree as it is says only who need not wait.
+In Kueue a preemptor has no claim on what its victims free: another head may be faster, and then it
+preempts again. Here it has one. All decisions are made on the tree as it will be: evicted workloads
+are gone, and the workloads that wait for them have their quota. The tree as it is says only which
+workloads need not wait.
 """
 
 from typing import Final
@@ -16,27 +16,27 @@ from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import AdmittedWorkload, PendingWorkload
 
 NOT_YET: Final = 1 << 62
-"""When somebody has quota who waits for it: later than all who have it."""
+"""Since when a promised workload counts as admitted: later than all admitted ones."""
 
 
 def promised_workload(turn: Turn) -> AdmittedWorkload:
-    """Return the one whose *turn* keeps something as if it had that, the last who started.
+    """Return the workload of *turn* as if it had what it reserves, as the last one admitted.
 
-    So a claim that would have to take it is known, and takes nobody else of that queue instead.
+    So a preemptor that would need it as a victim is noticed, and takes no other workload instead.
     """
     pending = turn.nomination.pending
     return AdmittedWorkload(
         name=pending.name,
         queue=pending.queue,
         priority=pending.priority,
-        usage=turn.kept,
+        usage=turn.reserved,
         queued_ms=pending.queued_ms,
         reserved_ms=NOT_YET,
     )
 
 
 def without_evicted(snapshot: Snapshot) -> Snapshot:
-    """Return the tree of *snapshot* without those who were told to leave."""
+    """Return a copy of *snapshot* without the workloads that were told to leave."""
     later = snapshot.copy()
     for admitted in snapshot.evicted():
         later.remove(admitted)
@@ -46,9 +46,9 @@ def without_evicted(snapshot: Snapshot) -> Snapshot:
 def kept_promise(
     nominator: Nominator, head: PendingWorkload, promise: Promise | None
 ) -> Nomination | None:
-    """Return what *head* was promised, if there is room for it; None: it has no right any more.
+    """Return *head* with what it was promised, if that fits; None: the promise is void.
 
-    A promise that nobody knows the terms of, since it was read from objects, is made anew.
+    A promise of unknown terms, because it was read from objects, is made anew.
     """
     kept = nominator.nominate(head) if promise is None else nominator.as_promised(head, promise)
     return kept if kept.mode() is AssignmentMode.FIT else None

@@ -1,8 +1,9 @@
-"""Whether a plan may stop before everybody has had its turn, and go on in the next one.
+"""Whether a plan may stop before every head has had its turn, and go on in the next one.
 
-That must come to the same as one plan. A head that was refused would be a head again, and shift the
-cycles of its tree; one that preempts later must not ask who started in the same plan. So a plan is
-cut only where it is plain that all who wait get quota: then nobody is refused, and nobody preempts.
+That must come to the same as one plan. A head that was inadmissible would be a head again, and
+shift the cycles of its tree; a later preemptor must not evict a workload that started in the same
+plan. So a plan is cut only where it is plain that all pending workloads get quota: then none is
+inadmissible, and none preempts.
 """
 
 from collections.abc import Iterator
@@ -20,10 +21,10 @@ from fairlead.policy.kueue.workloads import Usage
 def may_be_sliced(
     state: ClusterState, settings: KueueSettings, pending: WaitingPods, starts: int
 ) -> bool:
-    """Return whether more than *starts* pods wait, all of which plainly get quota in one plan.
+    """Return whether more than *starts* pods wait, and all of them plainly get quota in one plan.
 
-    Not so where somebody has to choose between flavors, may find none that suits its pods, or has
-    a promise from an earlier plan; nor where past use counts, which a plan adds to. Cost: the
+    Not so where a workload has to choose between flavors, may find none that suits its pods, or has
+    a promise from an earlier plan; nor where past usage counts, which a plan adds to. Cost: the
     workloads that changed, and the queues.
     """
     if sum(pending.by_shape().values()) <= starts:
@@ -41,7 +42,7 @@ def may_be_sliced(
 
 
 def _is_quota_enough(state: ClusterState, names: list[QueueName], *, may_borrow: bool) -> bool:
-    """Return whether a tree of quota has room for all who wait in it, together."""
+    """Return whether a tree has quota for all its pending workloads together."""
     rules = rules_of(state, names)
     waited_for = [name for name in rules if any(state.sums[name].pending)]
     if not waited_for:
@@ -58,7 +59,7 @@ def _is_quota_enough(state: ClusterState, names: list[QueueName], *, may_borrow:
 
 
 def _usage(state: ClusterState, name: QueueName, rules: ClusterQueue) -> Usage | None:
-    """Return what all cost who wait in a queue; None: its quota does not say."""
+    """Return what all pending workloads of a queue use; None: its quota does not tell."""
     flavor_of = dict(_flavors(rules))
     usage = []
     for resource, amount in zip(state.resources, state.sums[name].pending, strict=True):

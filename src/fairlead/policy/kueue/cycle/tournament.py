@@ -1,12 +1,12 @@
-"""Whose turn is next under fair sharing: a tournament of heads, cohort by cohort up to the root.
+"""The order of turns under fair sharing: a tournament of heads, cohort by cohort up to the root.
 
-In a cohort meet the heads of its ClusterQueues and the winners of its child cohorts. Each is judged
-by how its side, the child through which it comes, would stand with the head's usage; the best one
-goes on to the cohort above. So a cohort is judged by its winner alone.
+In a cohort the heads of its ClusterQueues meet the winners of its child cohorts. Each is judged by
+the share that its side, the child through which it comes, would have with the head's usage; the
+best one goes on to the cohort above. So a cohort is judged by its winner alone.
 
-A side's standing depends on what is used inside it and on nothing else that changes. When the use
-of one ClusterQueue changes, or its head has had its turn, only the sides on its way to the root are
-judged again, and every other entry in the lines of the cohorts stays as it is.
+The share of a side depends on what is used inside it and on nothing else that changes. When the
+usage of one ClusterQueue changes, or its head has had its turn, only the sides on its way to the
+root are judged again, and every other entry in the heaps of the cohorts stays as it is.
 """
 
 from collections import defaultdict
@@ -25,18 +25,18 @@ Key: TypeAlias = tuple[bool, bool, bool, float, int, int, WorkloadName]
 
 
 class _Entry(msgspec.Struct, frozen=True, gc=False, order=True):
-    """The head that stands for a side, as its parent's line has it; lesser keys are better."""
+    """The head that represents a side in the heap of its parent; lesser keys are better."""
 
     key: Key
     side: QueueName
     head: Head
-    noticed: Usage  # what the parent would use more; entries of 0 count as asked for
+    noticed: Usage  # what the parent would use more; a 0 still counts as a request
 
 
 class Tournament:
-    """The order in which heads have their turns, one ClusterQueue tree after the other by name.
+    """The order in which heads have their turns, one cohort tree after the other by name.
 
-    Between two turns the use of ClusterQueues may change: say so with `changed`. Of equal heads
+    Between two turns the usage of ClusterQueues may change: say so with `changed`. Of equal heads
     the first by name wins, so the order does not depend on how anything is listed.
     """
 
@@ -51,23 +51,23 @@ class Tournament:
         self._ties: dict[QueueName, tuple[bool, Seniority]] = {}  # what counts first, and last
         self._heads: dict[QueueName, Head] = {}
         self._entries: dict[QueueName, _Entry] = {}  # the valid one of each side that has one
-        self._lines: dict[QueueName, list[_Entry]] = defaultdict(list)  # heaps, also with old ones
+        self._heaps: dict[QueueName, list[_Entry]] = defaultdict(list)  # also with outdated entries
         self._changed: set[QueueName] = set()
         self._roots = snapshot.roots
         cohorts: set[QueueName] = set()
         for head in heads:
-            self._take_in(head)
+            self._register(head)
             self._enter(head.queue, head, head.usage)
             cohorts.update(snapshot.path(head.queue)[1:])
         for cohort in sorted(cohorts, key=snapshot.heights.__getitem__):
             self._settle(cohort)
 
     def enter(self, head: Head) -> None:
-        """Let one more compete, the only one of its ClusterQueue."""
-        self._take_in(head)
+        """Let one more head compete, the only one of its ClusterQueue."""
+        self._register(head)
         self._changed.add(head.queue)
 
-    def _take_in(self, head: Head) -> None:
+    def _register(self, head: Head) -> None:
         assert head.queue not in self._heads, f"{head.queue} has two heads"
         self._heads[head.queue] = head
         self._ties[head.queue] = self._gates.is_behind(head), self._gates.seniority(head)
@@ -78,7 +78,7 @@ class Tournament:
         Cost: O(depth x (axes + log n)) for it and each ClusterQueue that changed since.
         """
         for queue in self._changed:
-            self._judge_again(queue)
+            self._update(queue)
         self._changed.clear()
         for root in self._roots:
             winner = self._entries.get(root)
@@ -90,15 +90,15 @@ class Tournament:
         return None
 
     def changed(self, queue: QueueName) -> None:
-        """Take in that the use of *queue* is another; of the last winner it is expected."""
+        """Follow a change of the usage of *queue*; for the last winner it is implied."""
         self._changed.add(queue)
 
     def is_between_rounds(self) -> bool:
-        """Return True: whoever enters, and whenever, competes with all who are there."""
+        """Return True: a head competes with all others whenever it enters."""
         return True
 
-    def _judge_again(self, queue: QueueName) -> None:
-        """Put right what depends on the head and the use of a ClusterQueue, from it to the root."""
+    def _update(self, queue: QueueName) -> None:
+        """Judge the sides again from a ClusterQueue to the root."""
         head = self._heads.get(queue)
         if head is None:
             self._entries.pop(queue, None)
@@ -110,17 +110,17 @@ class Tournament:
             cohort = self._parents[cohort]
 
     def _settle(self, cohort: QueueName) -> None:
-        """Let the best of a cohort's line stand for it above."""
-        line, entries = self._lines[cohort], self._entries
-        while line and entries.get(line[0].side) is not line[0]:
-            heappop(line)
-        if line:
-            self._enter(cohort, line[0].head, line[0].noticed)
+        """Let the best entry of a cohort represent it above."""
+        heap, entries = self._heaps[cohort], self._entries
+        while heap and entries.get(heap[0].side) is not heap[0]:
+            heappop(heap)
+        if heap:
+            self._enter(cohort, heap[0].head, heap[0].noticed)
         else:
             entries.pop(cohort, None)
 
     def _enter(self, side: QueueName, head: Head, usage: Usage) -> None:
-        """Let *head*, which adds *usage* to *side*, stand for it in the line of the parent."""
+        """Let *head*, which adds *usage* to *side*, represent it in the heap of the parent."""
         prospect = self._tree.prospect(side, usage)
         borrows = prospect.borrows and self._gates.non_borrowing_first
         is_behind, seniority = self._ties[head.queue]
@@ -130,4 +130,4 @@ class Tournament:
         self._entries[side] = entry
         parent = self._parents[side]
         if parent is not None:
-            heappush(self._lines[parent], entry)
+            heappush(self._heaps[parent], entry)

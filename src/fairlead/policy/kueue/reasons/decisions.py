@@ -81,7 +81,7 @@ class TreeDecisions:
         preempting = self._rounds.preempting()
         if not preempting:
             return done
-        leaving = self._rounds.leaving()
+        leaving = self._rounds.evicted()
         reserves = {
             turn.nomination.pending.name: self._reserve(turn, self._rounds.awaited(turn, leaving))
             for turn in preempting

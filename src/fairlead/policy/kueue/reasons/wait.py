@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.plan import Comparison, FailedClaim, Held, Reason, Term, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.cycle.plain_rounds import PlainRounds
+from fairlead.policy.kueue.cycle.outcome import TreeOutcome
 from fairlead.policy.kueue.cycle.promises import without_evicted
 from fairlead.policy.kueue.flavors.assignment import (
     AssignmentMode,
@@ -226,24 +226,24 @@ class WaitExplainer:
     def __init__(
         self,
         state: ClusterState,
-        rounds: PlainRounds,
+        outcome: TreeOutcome,
         settings: KueueSettings,
         demands: DemandReader,
         now_ms: int,
     ) -> None:
         """Look at what *rounds*, which are over, left behind."""
         self._state = state
-        self._rounds = rounds
+        self._outcome = outcome
         self._settings = settings
         self._demands = demands
         self._now_ms = now_ms
-        self._promised = rounds.preempting()
-        self._as_it_is = QuotaReasons(rounds.snapshot, state.axes, settings)
-        self._as_kept = QuotaReasons(rounds.as_kept(), state.axes, settings, rounds.snapshot)
+        self._promised = outcome.preempting()
+        self._as_it_is = QuotaReasons(outcome.snapshot, state.axes, settings)
+        self._as_kept = QuotaReasons(outcome.as_reserved(), state.axes, settings, outcome.snapshot)
         self._if_all_left = self._without_promises()
-        self._decided_on = rounds.decided_on
+        self._decided_on = outcome.decided_on
         self._nominator = self._as_it_is.nominator
-        if self._decided_on is not rounds.snapshot:
+        if self._decided_on is not outcome.snapshot:
             self._nominator = Nominator(self._decided_on, state.axes, settings, stays=True)
         self._known: dict[Hashable, tuple[Reason, tuple[FailedClaim, ...]]] = {}
 
@@ -268,17 +268,17 @@ class WaitExplainer:
         self, pending: PendingWorkload, scheduling_hash: Hashable
     ) -> tuple[Reason, tuple[FailedClaim, ...]]:
         workload = self._state.workloads[pending.name]
-        rules = self._rounds.snapshot.rules[pending.queue]
+        rules = self._outcome.snapshot.rules[pending.queue]
         eligibility = self._demands.eligibility(workload, rules)
         # Equal shapes may have lost the same flavors for different reasons, wait for different
         # times before they may ask, or be older than others of their queue.
-        line = self._rounds.snapshot.admitted(pending.queue).workloads
+        line = self._outcome.snapshot.admitted(pending.queue).workloads
         newer = sum(each.queued_ms > pending.queued_ms for each in line)
         eq_class = (
             pending.queue,
             scheduling_hash,
             eligibility,
-            self._rounds.preemption_delay(pending),
+            self._outcome.preemption_delay(pending),
             newer,
         )
         found = self._known.get(eq_class)
@@ -298,16 +298,16 @@ class WaitExplainer:
         lacking = {self._state.axes.axes.index(each.axis) for each in kept.comparisons if each.axis}
         keepers = [
             turn.nomination.pending.name
-            for turn in self._rounds.keeping()
-            if any(axis in lacking for axis, _ in turn.kept)
+            for turn in self._outcome.reserving()
+            if any(axis in lacking for axis, _ in turn.reserved)
         ]
         return replace(kept, code=QUOTA_IS_KEPT, names=tuple(sorted(keepers)))
 
     def _without_promises(self) -> QuotaReasons | None:
         """Return the tree without those who leave, if others are kept from what they leave."""
-        if not (self._settings.keeps_promises and self._rounds.snapshot.evicted()):
+        if not (self._settings.keeps_promises and self._outcome.snapshot.evicted()):
             return None
-        later = without_evicted(self._rounds.snapshot)
+        later = without_evicted(self._outcome.snapshot)
         return QuotaReasons(later, self._state.axes, self._settings)
 
     def _would_fit_then(self, pending: PendingWorkload, lacking: Reason) -> bool:
@@ -318,7 +318,7 @@ class WaitExplainer:
 
     def _claims(self, pending: PendingWorkload, lacking: Reason) -> tuple[FailedClaim, ...]:
         """Return why nobody gives way, as things stand at the end, for what is *lacking*."""
-        pending = self._nominator.with_fewest_pods(self._rounds.restrained(pending))
+        pending = self._nominator.with_fewest_pods(self._outcome.restrained(pending))
         nomination = self._nominator.nominate(pending)
         if nomination.mode() is AssignmentMode.FIT:
             return ()
@@ -334,7 +334,7 @@ class WaitExplainer:
             self._settings,
             axes=self._state.axes,
             now_ms=self._now_ms,
-            preemption_delay=self._rounds.preemption_delay(pending),
+            preemption_delay=self._outcome.preemption_delay(pending),
         )
         return (FailedClaim(action=PREEMPTION, reason=reason),)
 

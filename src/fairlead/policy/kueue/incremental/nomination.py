@@ -1,9 +1,9 @@
-"""Nominates heads of queues in which every resource has one flavor, with one search at most.
+"""Nominates workloads of queues in which every resource has one flavor, with one search at most.
 
-Which flavors such a head takes, and how much of them, does not depend on what others use. So it is
-found out once for all that ask alike; and where nothing is to be chosen, nobody need be asked for
-one resource alone. From which height in the tree quota is borrowed is not told: with fair sharing,
-and where everybody may reclaim, nothing depends on it.
+Which flavors such a workload takes, and how much of them, does not depend on what others use. So it
+is found out once for all with the same scheduling hash; and where there is no choice, no search is
+needed for one resource alone. The height in the tree from which quota is borrowed is left out: with
+fair sharing, and where all queues may reclaim, nothing depends on it.
 """
 
 from collections.abc import Hashable, Sequence
@@ -22,44 +22,44 @@ from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import PendingWorkload, Preemptor
 
-_MOST_KNOWN = 10_000  # ways of asking that are remembered at once
+_MOST_KNOWN = 10_000  # scheduling hashes that are remembered at once
 
 
 class IncrementalNomination(Struct, frozen=True, gc=False):
-    """A nomination, and how the search ended if nobody gives way."""
+    """A nomination, and how the search for victims failed if it did."""
 
     nomination: Nomination
     failed: FailedSearch | None = None
 
 
-class _Facts(NamedTuple):
-    """What does not depend on what others use."""
+class _FixedPart(NamedTuple):
+    """The part of a nomination that does not depend on what others use."""
 
     may_shrink: bool
     counts: tuple[int, ...]
-    assignment: Assignment | None  # as if it fitted; None: it never does
+    assignment: Assignment | None  # as if it fit; None: it never does
 
 
 class IncrementalNominator:
     """Nominates on one snapshot, as it is when asked, from plan to plan."""
 
     def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
-        """Know nobody yet."""
+        """Know no workload yet."""
         self._snapshot = snapshot
         self._axes = axes
         self._settings = settings
-        self._plain = Nominator(snapshot, axes, settings)
-        self._assigner = FlavorAssigner(snapshot, axes, _nobody, fair_sharing=True)
-        self._known: dict[tuple[QueueName, Hashable], _Facts] = {}
+        self._full = Nominator(snapshot, axes, settings)
+        self._assigner = FlavorAssigner(snapshot, axes, _no_targets, fair_sharing=True)
+        self._known: dict[tuple[QueueName, Hashable], _FixedPart] = {}
 
     def nominate(self, head: PendingWorkload, scheduling_hash: Hashable) -> IncrementalNomination:
-        """Return what *head* needs, who asks as *shape* says.
+        """Return what *head* needs, which has *scheduling_hash*.
 
         Law: but for the height from which it borrows, the nomination is that of `Nominator`.
         """
-        may_shrink, counts, assignment = self._facts(head, scheduling_hash)
+        may_shrink, counts, assignment = self._fixed_part(head, scheduling_hash)
         if may_shrink:
-            return IncrementalNomination(self._plain.nominate(head))
+            return IncrementalNomination(self._full.nominate(head))
         if assignment is None:
             return IncrementalNomination(Nomination(head, counts, None))
         lacking = self._snapshot.lacking(head.queue, assignment.usage)
@@ -70,8 +70,8 @@ class IncrementalNominator:
         targets, failed = search_fairly(self._snapshot, preemptor, self._settings)
         return IncrementalNomination(Nomination(head, counts, assignment, tuple(targets)), failed)
 
-    def _facts(self, head: PendingWorkload, scheduling_hash: Hashable) -> _Facts:
-        """Return what all have in common who ask as *head*."""
+    def _fixed_part(self, head: PendingWorkload, scheduling_hash: Hashable) -> _FixedPart:
+        """Return what all workloads with one scheduling hash have in common."""
         key = (head.queue, scheduling_hash)
         facts = self._known.get(key)
         if facts is None:
@@ -80,17 +80,17 @@ class IncrementalNominator:
                 found = replace(found, mode=AssignmentMode.FIT, need=frozenset(), borrow=0)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            facts = self._known[key] = _Facts(head.may_shrink(), head.counts(), found)
+            facts = self._known[key] = _FixedPart(head.may_shrink(), head.counts(), found)
         return facts
 
     def as_promised(
         self, head: PendingWorkload, scheduling_hash: Hashable, promise: Promise | None
     ) -> Nomination | None:
-        """Return *head* as if there were room for what it was promised; None: it never has.
+        """Return *head* as if what it was promised were available; None: it never is.
 
-        Law: if there is, that is what `kept_promise` finds. Nobody may have fewer pods.
+        Law: if it is, that is what `kept_promise` finds. No workload may have fewer pods.
         """
-        _, counts, assignment = self._facts(head, scheduling_hash)
+        _, counts, assignment = self._fixed_part(head, scheduling_hash)
         if assignment is None:
             return None
         if promise is not None:
@@ -106,7 +106,7 @@ class IncrementalNominator:
         Law: but for the height from which it borrows, that is what `Nominator` finds there.
         """
         head, assignment = nominated.pending, nominated.assignment
-        assert assignment is not None, "who asked others to give way has flavors"
+        assert assignment is not None, "a preemptor has flavors"
         if head.may_shrink():
             again = Nominator(snapshot, self._axes, self._settings)
             return again.nominate(head, assignment.flavors)
@@ -120,6 +120,6 @@ class IncrementalNominator:
         return Nomination(head, nominated.counts, assignment, tuple(targets))
 
 
-def _nobody(_: Preemptor) -> list[Target]:
-    """Ask nobody: where there is one flavor to take, it is taken whoever gives way."""
+def _no_targets(_: Preemptor) -> list[Target]:
+    """Find no victims: where there is one flavor to take, it is taken in any case."""
     return []
