@@ -5,7 +5,7 @@ from typing import Final
 from fairlead.explain.explanation import Section
 from fairlead.explain.kueue_job_view import KueueJobView
 from fairlead.model.moment_text import moment_text
-from fairlead.policy.kueue.pending.admissibility import Admissibility
+from fairlead.policy.kueue.api import Admissibility
 
 _ADVICE: Final = {
     "Deactivated": "Its owner has it queue up again with spec.active: true.",

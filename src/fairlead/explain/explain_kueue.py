@@ -10,7 +10,7 @@ from fairlead.explain.share_report import quantities, queue_document
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.snapshot.shares import KueueShare, KueueShares
+from fairlead.policy.kueue.api import KueueShare, KueueShares
 
 QUOTA_COLUMNS = ("GUARANTEED", "SUBTREE", "RETAINED", "ALLOCATED", "BORROWED", "LENT")
 ROOM_COLUMNS = ("SUBTREE", "RETAINED", "ALLOCATED", "BORROW LIMIT", "AVAILABLE")

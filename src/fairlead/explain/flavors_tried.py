@@ -10,10 +10,14 @@ from fairlead.explain.explanation import Section
 from fairlead.explain.kueue_job_view import KueueJobView
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import format_amount
-from fairlead.policy.kueue.flavors.assignment import AssignmentMode, FlavorTrial, demand_by_group
-from fairlead.policy.kueue.flavors.demands import DemandReader
-from fairlead.policy.kueue.flavors.eligibility import flavor_mismatch_text
-from fairlead.policy.kueue.flavors.nomination import Nominator
+from fairlead.policy.kueue.api import (
+    AssignmentMode,
+    DemandReader,
+    FlavorTrial,
+    Nominator,
+    demand_by_group,
+    flavor_mismatch_text,
+)
 
 _AFTER_OTHERS: Final = "fits if others give way"
 

@@ -9,15 +9,17 @@ from fairlead.model.plan import Evict, Reserve, Start, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.cycle.outcome import TreeOutcome
-from fairlead.policy.kueue.flavors.demands import DemandReader
-from fairlead.policy.kueue.flavors.nomination import Nominator
-from fairlead.policy.kueue.pending.admissibility import Admissibility
-from fairlead.policy.kueue.policy import KueuePolicy
-from fairlead.policy.kueue.reasons.wait import QUOTA_IS_KEPT
+from fairlead.policy.kueue.api import (
+    QUOTA_IS_KEPT,
+    Admissibility,
+    DemandReader,
+    KueuePolicy,
+    Nominator,
+    PendingWorkload,
+    Snapshot,
+    TreeOutcome,
+)
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import PendingWorkload
 
 
 class KueueJobView:

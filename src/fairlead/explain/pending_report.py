@@ -17,10 +17,8 @@ from fairlead.model.moment_text import moment_text
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.pending.local_queue_usage import local_queue_usage
-from fairlead.policy.kueue.pending.order import is_queued, pending_order
+from fairlead.policy.kueue.api import is_queued, local_queue_name, local_queue_usage, pending_order
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.workloads import local_queue_name
 
 
 class PendingWorkload(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,9 +11,7 @@ from fairlead.explain.pending_report import PendingQueue, PendingWorkload, pendi
 from fairlead.explain.priority_then_age import why_older_or_higher
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import Workload
-from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, local_queue_usage
-from fairlead.policy.kueue.pending.order import queued_ms
-from fairlead.policy.kueue.workloads import is_preempting
+from fairlead.policy.kueue.api import LocalQueueUsage, is_preempting, local_queue_usage, queued_ms
 
 SHOWN_BEFORE: Final = 10
 """How many of those before it are listed, the nearest ones."""

@@ -22,8 +22,8 @@ from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kueue.api import KueueShares
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.shares import KueueShares
 
 
 def share_report(state: ClusterState, settings: Settings, capacity: Amounts | None) -> ShareReport:

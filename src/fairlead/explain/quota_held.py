@@ -13,7 +13,7 @@ from fairlead.model.events import Placement
 from fairlead.model.moment_text import moment_text
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.snapshot.shares import KueueShares
+from fairlead.policy.kueue.api import KueueShares
 
 
 class HeldAxis(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from fairlead.explain.side_document import held_document
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.plan import Held
 from fairlead.model.quantity import format_amount
-from fairlead.policy.kueue.reasons.wait import EXCEEDS_MAX_QUOTA
+from fairlead.policy.kueue.api import EXCEEDS_MAX_QUOTA
 
 
 class QuotaLevel(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,7 @@ from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareRep
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.queue import ClusterQueue, Cohort, Queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.pending.order import is_queued
-from fairlead.policy.kueue.snapshot.shares import KueueShare, KueueShares
+from fairlead.policy.kueue.api import KueueShare, KueueShares, is_queued
 
 QUEUE_COLUMNS = (
     Column(key="weight", title="WEIGHT", form="number"),

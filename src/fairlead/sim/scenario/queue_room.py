@@ -11,7 +11,7 @@ from fairlead.model.axes import QueueName
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName
-from fairlead.policy.kueue.snapshot.shares import KueueShares
+from fairlead.policy.kueue.api import KueueShares
 from fairlead.sim.scenario.gang import Gang, amounts_text
 
 
