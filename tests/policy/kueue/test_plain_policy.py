@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fairlead.model.executor import apply
 from fairlead.policy.kueue.policy import KueuePolicy
-from tests.policy.kueue.incremental.test_followed_state import STEPS, History, LargerHistory
+from tests.policy.kueue.incremental.test_state import STEPS, History, LargerHistory
 from tests.policy.kueue.plan_world import NOW_MS
 from tests.policy.kueue.random_plan_world import PlanWorld, plan_worlds
 from tests.scale_examples import scale_examples

@@ -1,4 +1,4 @@
-"""Workloads as the search for victims sees them: who has quota, and who wants some."""
+"""Workloads as Kueue's rules see them: pending, admitted, and as preemptors."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
@@ -25,29 +25,31 @@ class AdmittedWorkload(msgspec.Struct, frozen=True, gc=False):
     queue: QueueName
     priority: int
     usage: Usage
-    queued_ms: int  # orders it among what waits: its creation, or when it was queued anew
-    reserved_ms: int  # since when it has quota
+    queued_ms: int  # its place among pending workloads: its creation, or when it was requeued
+    reserved_ms: int  # since when it is admitted
     is_evicted: bool = False  # told to leave already
-    is_protected: bool = False  # has quota for less than the minimum run time
+    is_protected: bool = False  # admitted for less than the minimum run time
 
     def key(self) -> EvictionKey:
-        """Return what orders those who could give way, the first one first.
+        """Return what orders candidates for preemption, the first one first.
 
-        Who is leaving already, then less important, then with quota for a shorter time, then name.
+        Already evicted, then of lower priority, then admitted for a shorter time, then by name.
         """
         return not self.is_evicted, self.priority, -self.reserved_ms, self.name
 
     def uses_the_same(self, other: "AdmittedWorkload") -> bool:
-        """Return whether *other* counts in the same place and for as much."""
+        """Return whether *other* uses as much of the same queue."""
         return (self.queue, self.usage) == (other.queue, other.usage)
 
 
 class Restraint(NamedTuple):
-    """Whom options of ours forbid a workload to ask, in other queues than its own."""
+    """Which workloads of other queues our options forbid a workload to preempt."""
 
     spared: frozenset[WorkloadName] = frozenset()
-    spared_within_nominal: frozenset[WorkloadName] = frozenset()  # instead, within its own quota
-    may_use_fair_sharing: bool = True  # False: beyond its own quota it asks nobody yet
+    spared_within_nominal: frozenset[WorkloadName] = (
+        frozenset()
+    )  # instead, within its nominal quota
+    may_use_fair_sharing: bool = True  # False: not beyond its nominal quota yet
 
 
 UNRESTRAINED = Restraint()
@@ -63,30 +65,32 @@ class Preemptor(msgspec.Struct, frozen=True, gc=False):
     usage: Usage
     queued_ms: int
     need: frozenset[int]
-    spared: frozenset[WorkloadName] = frozenset()  # of other queues, not to be taken
-    spared_within_nominal: frozenset[WorkloadName] = frozenset()  # instead, within its own quota
-    may_use_fair_sharing: bool = True  # False: beyond its own quota it asks no other queue yet
+    spared: frozenset[WorkloadName] = frozenset()  # of other queues, not to be preempted
+    spared_within_nominal: frozenset[WorkloadName] = (
+        frozenset()
+    )  # instead, within its nominal quota
+    may_use_fair_sharing: bool = True  # False: not beyond its nominal quota yet
 
 
 class Demand(msgspec.Struct, frozen=True):
-    """What the pods of one set ask for, and the flavors whose nodes they could run on."""
+    """What the pods of one set request, and the flavors whose nodes they could run on."""
 
     requests: Mapping[str, int]  # of one pod
     count: int = 1
-    min_count: int | None = None  # the fewest pods that are of use; None: all of them
+    min_count: int | None = None  # the fewest pods to admit; None: all of them
     flavors: Sequence[Collection[str]] | None = None  # by resource group; None: any
 
-    def with_fewest_pods(self) -> int:
+    def fewest_pods(self) -> int:
         """Return how many pods there must be at least."""
         return self.count if self.min_count is None else self.min_count
 
     def total(self) -> dict[str, int]:
-        """Return what all pods ask for together."""
+        """Return what all pods request together."""
         return {name: amount * self.count for name, amount in self.requests.items()}
 
 
 class PendingWorkload(msgspec.Struct, frozen=True, gc=False):
-    """A workload at the head of its ClusterQueue."""
+    """A workload without quota that may be admitted."""
 
     name: WorkloadName
     queue: QueueName
@@ -96,7 +100,7 @@ class PendingWorkload(msgspec.Struct, frozen=True, gc=False):
     restraint: Restraint = UNRESTRAINED
 
     def preemptor(self, usage: Usage, need: frozenset[int]) -> Preemptor:
-        """Return it as one who asks others to give way, for *usage* that lacks on *need*."""
+        """Return it as a preemptor for *usage* that lacks on *need*."""
         return Preemptor(
             self.name, self.queue, self.priority, usage, self.queued_ms, need, *self.restraint
         )
@@ -106,8 +110,8 @@ class PendingWorkload(msgspec.Struct, frozen=True, gc=False):
         return tuple(demand.count for demand in self.demands)
 
     def may_shrink(self) -> bool:
-        """Return whether it is of use with fewer pods than it asks for."""
-        return any(demand.with_fewest_pods() < demand.count for demand in self.demands)
+        """Return whether it may be admitted with fewer pods than it requests."""
+        return any(demand.fewest_pods() < demand.count for demand in self.demands)
 
     def with_counts(self, counts: Sequence[int]) -> "PendingWorkload":
         """Return the same workload with so many pods of each set."""
@@ -116,8 +120,8 @@ class PendingWorkload(msgspec.Struct, frozen=True, gc=False):
 
 
 def run_usage(run: Run) -> Usage:
-    """Return what the workload is charged for all its pods, those that are leaving included."""
-    if len(run.charges) == 1:  # nearly all workloads, and worth a short way
+    """Return what an admitted workload is charged for all its pods, evicted ones included."""
+    if len(run.charges) == 1:  # nearly all workloads: a shortcut
         count = len(run.pods)
         return tuple(
             [(at, amount * count) for at, amount in enumerate(run.charges[0]) if amount and count]
@@ -141,7 +145,7 @@ def local_queue_name(workload: Workload) -> str:
 
 
 def is_preempting(state: ClusterState, name: WorkloadName) -> bool:
-    """Return whether others give way to a workload, so that it is the first of its queue."""
+    """Return whether workloads were evicted for *name*, so that it is the head of its queue."""
     memory = state.memories.get(name)
     return isinstance(memory, KueueMemory) and memory.preempting
 

@@ -234,7 +234,7 @@ SETS = st.lists(
 
 @given(SETS, st.integers(-1, 36))
 def test_the_search_equals_trying_one_cut_after_the_other(demands: list[Demand], room: int) -> None:
-    spare = [demand.count - demand.with_fewest_pods() for demand in demands]
+    spare = [demand.count - demand.fewest_pods() for demand in demands]
     cuts = [
         tuple(d.count - s * cut // sum(spare) for d, s in zip(demands, spare, strict=True))
         for cut in range(sum(spare) + 1)
@@ -251,7 +251,7 @@ def test_only_who_could_not_proceed_in_full_proceeds_in_part(world: CycleWorld) 
     without = replace(world, settings=replace(NO_GATE, fair_sharing=world.settings.fair_sharing))
     for found, whole in zip(with_gate.nominations(), without.nominations(), strict=True):
         (count,), (demand,) = found.counts, found.pending.demands
-        assert demand.with_fewest_pods() <= count <= demand.count
+        assert demand.fewest_pods() <= count <= demand.count
         assert whole.counts == (demand.count,)
         if count == demand.count:
             assert found == whole

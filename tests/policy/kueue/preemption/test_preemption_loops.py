@@ -24,7 +24,7 @@ from tests.policy.kueue.loops.follow import (
 from tests.policy.kueue.loops.random_world import random_world
 from tests.policy.kueue.loops.small_world import SmallWorld
 from tests.policy.kueue.plan_world import plan
-from tests.policy.kueue.preemption.test_give_way import claims
+from tests.policy.kueue.preemption.test_eviction_history import claims
 from tests.scale_examples import scale_examples
 from tests.text_table import rows
 

@@ -172,8 +172,8 @@ def capacity_to_reserve(snapshot: Snapshot, queue: QueueName, assignment: Assign
     is_borrowing = assignment.borrow > 0
     kept = []
     for axis, amount in assignment.usage:
-        room = snapshot.headroom(queue, axis, is_borrowing=is_borrowing)
-        most = amount if room is None else min(amount, room)
+        left = snapshot.headroom(queue, axis, is_borrowing=is_borrowing)
+        most = amount if left is None else min(amount, left)
         kept.append((axis, most if is_borrowing else max(0, most)))
     return tuple(kept)
 

@@ -1,8 +1,8 @@
-"""Which flavor each resource of a waiting workload takes, and what that would need.
+"""Which flavor each resource of a pending workload takes, and what that would need.
 
 Resources of a group take one flavor together; the flavors are tried in order. A flavor may fit, fit
-once others have given way, or not at all; and it may need quota from high up in the tree. How the
-two weigh against each other, and when the search stops, is for the ClusterQueue to say.
+once victims have left, or not at all; and it may need quota from high up in the tree. How the two
+weigh against each other, and when the search stops, is for the ClusterQueue to say.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ class AssignmentMode(IntEnum):
     """How a request could be met, the best one last."""
 
     NO_FIT = 0
-    NO_CANDIDATES = 1  # only if others gave way, and nobody may be asked
-    PREEMPT = 2  # by others of its own queue, or of several
-    RECLAIM = 3  # by others of other queues alone
+    NO_CANDIDATES = 1  # only by preemption, and there are no candidates
+    PREEMPT = 2  # of workloads of its own queue, or of several
+    RECLAIM = 3  # of workloads of other queues alone
     FIT = 4
 
 
@@ -50,11 +50,11 @@ class FlavorTrial(NamedTuple):
 
 
 class _Progress(NamedTuple):
-    """What one assignment has come to so far."""
+    """How far one assignment has come."""
 
     head: PendingWorkload
     taken: dict[int, int]  # by axis
-    trials: list[FlavorTrial] | None  # None: nobody asks for them
+    trials: list[FlavorTrial] | None  # None: not wanted
 
 
 class Assignment(msgspec.Struct, frozen=True, gc=False):
@@ -63,12 +63,12 @@ class Assignment(msgspec.Struct, frozen=True, gc=False):
     mode: AssignmentMode
     flavors: tuple[dict[str, str], ...]
     usage: Usage
-    need: frozenset[int]  # axes on which others would have to give way
+    need: frozenset[int]  # axes on which victims are needed
     borrow: int
 
 
 FindTargets: TypeAlias = Callable[[Preemptor], Sequence[Target]]
-"""Returns who would have to give way to a claimant; nobody if it cannot have its place."""
+"""Returns the victims of a preemptor; none if it cannot fit."""
 
 
 class FlavorAssigner:
@@ -82,7 +82,7 @@ class FlavorAssigner:
         *,
         fair_sharing: bool,
     ) -> None:
-        """Judge by *snapshot* as it is when asked, on which *find_targets* searches too."""
+        """Judge by *snapshot* as it is at each call, which *find_targets* searches too."""
         self._snapshot = snapshot
         self._axes = axes
         self._find_targets = find_targets
@@ -101,15 +101,15 @@ class FlavorAssigner:
         last pod set and resource group there are those at which it failed.
         """
         progress = _Progress(head, {}, trials)
-        fit: list[ResourceFit] = []
+        all_fits: list[ResourceFit] = []
         flavors: list[dict[str, str]] = []
         for at in range(len(head.demands)):
             found = self._assign_set(progress, at, None if only is None else only[at])
             if found is None:
                 return None
             flavors.append(found[0])
-            fit += found[1]
-        return _assignment(flavors, fit, progress.taken)
+            all_fits += found[1]
+        return _assignment(flavors, all_fits, progress.taken)
 
     def _assign_set(
         self, progress: _Progress, at: int, settled: Mapping[str, str] | None
@@ -118,7 +118,7 @@ class FlavorAssigner:
         demand, taken = progress.head.demands[at], progress.taken
         groups = self._snapshot.rules[progress.head.queue].resource_groups
         chosen: dict[str, str] = {}
-        fit: list[ResourceFit] = []
+        all_fits: list[ResourceFit] = []
         for number, requested in demand_by_group(groups, demand):
             allowed = None if demand.flavors is None else demand.flavors[number]
             if settled is not None:
@@ -127,11 +127,11 @@ class FlavorAssigner:
             if best is None:
                 return None
             flavor, fits = best
-            fit += fits
-            for way, amount in zip(fits, requested.values(), strict=True):
-                taken[way.axis] = taken.get(way.axis, 0) + amount
+            all_fits += fits
+            for fit, amount in zip(fits, requested.values(), strict=True):
+                taken[fit.axis] = taken.get(fit.axis, 0) + amount
             chosen |= dict.fromkeys(requested, flavor)
-        return None if uncovered(groups, demand) else (chosen, fit)
+        return None if uncovered(groups, demand) else (chosen, all_fits)
 
     def _best_flavor(
         self,
@@ -140,7 +140,7 @@ class FlavorAssigner:
         requested: Mapping[str, int],
         allowed: Collection[str] | None,
     ) -> tuple[str, list[ResourceFit]] | None:
-        """Return the flavor to take for all of *wanted*, and how each is met.
+        """Return the flavor to take for all of *requested*, and how each resource is met.
 
         *at* is which pod set, and of which resource group the flavors are.
         """
@@ -157,7 +157,7 @@ class FlavorAssigner:
             ]
             if progress.trials is not None:
                 progress.trials.extend(self._trials(progress, at, flavor, requested, fits))
-            worst = min(fits, key=lambda way: _value(way, fungibility))
+            worst = min(fits, key=lambda fit: _value(fit, fungibility))
             value = _value(worst, fungibility)
             # A flavor that ends the search is taken, even if an earlier one would be preferred.
             if _may_stop(worst, fungibility):
@@ -196,18 +196,18 @@ class FlavorAssigner:
         requested: Mapping[str, int],
         fits: Sequence[ResourceFit],
     ) -> Iterator[FlavorTrial]:
-        """Tell how a flavor was judged."""
+        """Yield how a flavor was judged."""
         tree, queue = self._snapshot.tree, progress.head.queue
-        for (resource, amount), way in zip(requested.items(), fits, strict=True):
+        for (resource, amount), fit in zip(requested.items(), fits, strict=True):
             yield FlavorTrial(
                 pod_set=at[0],
                 group=at[1],
                 resource=resource,
                 flavor=flavor,
-                amount=amount + progress.taken.get(way.axis, 0),
-                fit=way,
-                available=tree.available_on(queue, way.axis),
-                potential=tree.potential_on(queue, way.axis),
+                amount=amount + progress.taken.get(fit.axis, 0),
+                fit=fit,
+                available=tree.available_on(queue, fit.axis),
+                potential=tree.potential_on(queue, fit.axis),
             )
 
     def _with_victims(self, preemptor: Preemptor, axis: int, amount: int) -> ResourceFit:
@@ -248,7 +248,7 @@ class FlavorAssigner:
 def demand_by_group(
     groups: Sequence[ResourceGroup], demand: Demand
 ) -> Iterator[tuple[int, dict[str, int]]]:
-    """Yield the number of each group that *demand* asks something of, and how much of what.
+    """Yield the number of each group that *demand* requests something of, and how much of what.
 
     A resource belongs to the first group that lists it.
     """
@@ -261,36 +261,36 @@ def demand_by_group(
 
 
 def uncovered(groups: Sequence[ResourceGroup], demand: Demand) -> list[str]:
-    """Return the resources that are asked for and that no group lists."""
+    """Return the resources that are requested and that no group lists."""
     covered = {name for group in groups for name in group.resources}
     return [name for name, amount in demand.requests.items() if amount > 0 and name not in covered]
 
 
-def _value(way: ResourceFit, fungibility: FlavorFungibility) -> tuple[int, ...]:
-    """Return what orders ways to meet a request, the best one last."""
+def _value(fit: ResourceFit, fungibility: FlavorFungibility) -> tuple[int, ...]:
+    """Return what orders the fits of a request, the best one last."""
     if (
         fungibility.preference == "BorrowingOverPreemption"
-        or way.mode <= AssignmentMode.NO_CANDIDATES
+        or fit.mode <= AssignmentMode.NO_CANDIDATES
     ):
-        return (way.mode, -way.borrow)
-    return (AssignmentMode.PREEMPT, -way.borrow, way.mode)
+        return (fit.mode, -fit.borrow)
+    return (AssignmentMode.PREEMPT, -fit.borrow, fit.mode)
 
 
-def _may_stop(way: ResourceFit, fungibility: FlavorFungibility) -> bool:
+def _may_stop(fit: ResourceFit, fungibility: FlavorFungibility) -> bool:
     """Return whether a flavor with this worst resource is good enough to try no other."""
-    is_met = way.mode == AssignmentMode.FIT or (
-        way.mode >= AssignmentMode.PREEMPT and fungibility.when_can_preempt == "MayStopSearch"
+    is_met = fit.mode == AssignmentMode.FIT or (
+        fit.mode >= AssignmentMode.PREEMPT and fungibility.when_can_preempt == "MayStopSearch"
     )
-    return is_met and (way.borrow == 0 or fungibility.when_can_borrow == "MayStopSearch")
+    return is_met and (fit.borrow == 0 or fungibility.when_can_borrow == "MayStopSearch")
 
 
 def _assignment(
-    flavors: Sequence[dict[str, str]], fit: Sequence[ResourceFit], taken: Mapping[int, int]
+    flavors: Sequence[dict[str, str]], fits: Sequence[ResourceFit], taken: Mapping[int, int]
 ) -> Assignment:
     return Assignment(
-        mode=min((way.mode for way in fit), default=AssignmentMode.FIT),
+        mode=min((fit.mode for fit in fits), default=AssignmentMode.FIT),
         flavors=tuple(flavors),
         usage=tuple(sorted((axis, amount) for axis, amount in taken.items() if amount > 0)),
-        need=frozenset(way.axis for way in fit if way.mode != AssignmentMode.FIT),
-        borrow=max((way.borrow for way in fit), default=0),
+        need=frozenset(fit.axis for fit in fits if fit.mode != AssignmentMode.FIT),
+        borrow=max((fit.borrow for fit in fits), default=0),
     )

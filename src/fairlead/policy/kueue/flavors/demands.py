@@ -1,4 +1,4 @@
-"""A workload that waits, as the assignment of flavors sees it."""
+"""A pending workload, as the assignment of flavors sees it."""
 
 from typing import Final, TypeAlias
 
@@ -14,9 +14,9 @@ Eligibilities: TypeAlias = tuple[tuple[Eligibility, ...], ...]
 """For each pod set, by resource group."""
 
 _PODS = "pods"
-"""Every pod asks for one of these, but only queues that list them count them."""
+"""Every pod requests one of these, but only queues that list them count them."""
 
-_MOST_KNOWN: Final = 10_000  # ways of asking that are remembered at once
+_MOST_KNOWN: Final = 10_000  # demands that are remembered at once
 
 
 class DemandReader:
@@ -30,7 +30,7 @@ class DemandReader:
         self._demands: dict[tuple[str, tuple[PodSet, ...]], tuple[Demand, ...]] = {}
 
     def pending(self, workload: Workload, rules: ClusterQueue) -> PendingWorkload:
-        """Return *workload*, which is in the ClusterQueue of *rules*, as one that waits."""
+        """Return *workload*, which is in the ClusterQueue of *rules*, as a pending one."""
         key = (workload.queue, workload.pod_sets)
         demands = self._demands.get(key)
         if demands is None:

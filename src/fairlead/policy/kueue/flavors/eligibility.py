@@ -1,7 +1,7 @@
-"""Which flavors of a resource group the pods of a set could run on, and what speaks against others.
+"""Which flavors of a resource group the pods of a set could run on, and why not on the others.
 
 A flavor stands for nodes with its labels and taints, so it is judged as such a node would be. Two
-things differ. A flavor does not tell all labels of its nodes, so a condition on a label that counts
+things differ. A flavor does not list all labels of its nodes, so a condition on a label that counts
 for no flavor is left to placement. And pods that are given a flavor are given its tolerations too.
 
 Quota is not looked at here, nor is the topology of a flavor.
@@ -20,11 +20,11 @@ from fairlead.model.workload import PodConstraints
 from fairlead.placement.node_filters import node_defect
 
 CountedKeys: TypeAlias = Literal["group", "own"]
-"""Whose labels' keys count for a flavor: those of all flavors of its group, or its own alone."""
+"""Which keys of labels count for a flavor: those of its group, or its own alone."""
 
 
 class UnknownFlavor(msgspec.Struct, frozen=True, kw_only=True, tag="unknown-flavor"):
-    """A queue has quota on a flavor that there is not."""
+    """A queue has quota on a flavor that does not exist."""
 
     flavor: str
 
@@ -67,8 +67,8 @@ def eligible_flavors(
     """Return on which flavors of *group* pods with *constraints* could run.
 
     Only conditions on labels whose key counts are judged. A term of a node affinity that has none
-    leaves every flavor open, and so does the whole affinity, since its terms are alternatives.
-    Of several mismatches a taint is told first, then the node selector, then the affinity.
+    leaves every flavor open, and so does the whole affinity, since its terms are alternatives. Of
+    several mismatches a taint is reported first, then the node selector, then the affinity.
     """
     known = [flavors[name] for name in group.flavors if name in flavors]
     keys_of_group = {key for flavor in known for key, _ in flavor.node_labels}
@@ -125,7 +125,7 @@ def _first_unmet(
 
 
 def flavor_mismatch_text(mismatch: FlavorMismatch) -> str:
-    """Return in short what speaks against a flavor."""
+    """Return in a few words why a flavor does not suit, for a reason."""
     match mismatch:
         case UnknownFlavor():
             return f"{mismatch.flavor} does not exist"

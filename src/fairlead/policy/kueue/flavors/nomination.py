@@ -1,8 +1,4 @@
-"""With how few pods less a workload could be admitted that could not be in full.
-
-Each pod set says how many of its pods it could do without. The search cuts all sets at once, each
-in proportion to what it could do without, and looks for the smallest cut that helps.
-"""
+"""What a pending workload would need to be admitted, looked at on its own, before its turn."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
@@ -36,11 +32,13 @@ def admit_partially(
 ) -> Found | None:
     """Return what *attempt* found with the largest counts; None if it never found anything.
 
-    Halves the range of cuts, as if more pods never did better than fewer. Where they do, because
-    others would give way to a large claim and not to a small one, it may miss a smaller cut, as
-    Kueue does. Cost: log2 of the pods that could be done without, in attempts.
+    Each pod set says how many of its pods it could do without. All sets are cut at once, each in
+    proportion to that, and the smallest cut that helps is taken. Halves the range of cuts, as if
+    more pods never did better than fewer. Where they do, because there are victims for a large
+    demand and not for a small one, it may miss a smaller cut, as Kueue does. Cost: log2 of the pods
+    that could be done without, in attempts.
     """
-    spare = [demand.count - demand.with_fewest_pods() for demand in demands]
+    spare = [demand.count - demand.fewest_pods() for demand in demands]
     found: dict[int, Found | None] = {}
 
     def helps(cut: int) -> bool:
@@ -53,15 +51,15 @@ def admit_partially(
 
     if not any(spare):
         return None
-    # A cut of 0 is among them although it is known not to help: with it the same cuts are tried.
+    # A cut of 0 is known not to help, but with it the same cuts are tried as in Kueue.
     return found.get(bisect_left(range(sum(spare) + 1), True, key=helps))
 
 
 class Nomination(msgspec.Struct, frozen=True, gc=False):
-    """A workload with its flavors, and who would have to give way; without flavors none fits.
+    """A workload with its flavors and victims; without flavors it cannot be admitted.
 
-    ``waiting`` is the workload in full. With fewer pods than that it is admitted in part, and its
-    flavors, use and targets are those of as many pods as ``counts`` says of each set.
+    ``pending`` is the workload in full. With fewer pods than that it is admitted in part, and its
+    flavors, usage and targets are those of as many pods as ``counts`` says of each set.
     """
 
     pending: PendingWorkload
@@ -93,14 +91,14 @@ class Nominator:
         axes: QuotaAxes,
         settings: KueueSettings,
         *,
-        stays: bool = False,
+        unchanged: bool = False,
     ) -> None:
         """Search for victims in *snapshot*, with fair sharing or without, as *settings* say.
 
-        If it *stays* as it is, what was found for one workload is not searched for again.
+        If *snapshot* stays *unchanged*, what was found for one workload is not searched for again.
         """
         self._snapshot = snapshot
-        self._stays = stays
+        self._unchanged = unchanged
         self._settings = settings
         self._admits_partially = dict(settings.feature_gates).get("PartialAdmission", True)
         self._found: dict[Preemptor, Sequence[Target]] = {}  # while one workload is looked at
@@ -111,10 +109,10 @@ class Nominator:
     def nominate(
         self, pending: PendingWorkload, only: Sequence[Mapping[str, str]] | None = None
     ) -> Nomination:
-        """Return what a workload needs; *only* are its flavors if they are settled.
+        """Return what a workload needs; *only* are its flavors if they are given.
 
-        If it can proceed neither at once nor by preemption, the same with fewer pods, as far as
-        its pod sets allow that; and in full again if that does not help either.
+        If it can proceed neither at once nor by preemption, the same with fewer pods, as far as its
+        pod sets allow that; and in full again if that does not help either.
         """
 
         def with_counts(counts: Counts) -> Nomination | None:
@@ -130,8 +128,7 @@ class Nominator:
         """Return a workload with the flavors and pods of *promise*; without, if it does not fit."""
         flavors, counts = promise.flavors, promise.counts
         is_same = len(flavors) == len(counts) == len(pending.demands) and all(
-            demand.requests.keys() <= given.keys()
-            and demand.with_fewest_pods() <= count <= demand.count
+            demand.requests.keys() <= given.keys() and demand.fewest_pods() <= count <= demand.count
             for demand, given, count in zip(pending.demands, flavors, counts, strict=True)
         )
         if not is_same:  # its pods are others by now
@@ -144,7 +141,7 @@ class Nominator:
         """Return a workload with as few pods of each set as it may be admitted with."""
         if not self._admits_partially:
             return pending
-        return pending.with_counts([demand.with_fewest_pods() for demand in pending.demands])
+        return pending.with_counts([demand.fewest_pods() for demand in pending.demands])
 
     def try_flavors(self, pending: PendingWorkload) -> list[FlavorTrial]:
         """Return how the flavors of a workload are judged, with all its pods."""
@@ -166,11 +163,11 @@ class Nominator:
 
     def _forget(self) -> None:
         """Forget what was found on a snapshot that may have changed since."""
-        if not self._stays:
+        if not self._unchanged:
             self._found.clear()
 
     def _find_targets(self, preemptor: Preemptor) -> Sequence[Target]:
-        """Return who would give way; known already if its one resource was tried alone before."""
+        """Return the victims; known already if its one resource was tried alone before."""
         found = self._found.get(preemptor)
         if found is None:
             if self._settings.fair_sharing:

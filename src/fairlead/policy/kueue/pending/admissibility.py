@@ -1,4 +1,4 @@
-"""Who may not even queue up, and why: before any quota is looked at."""
+"""Which workloads may not queue, and which admitted ones must leave, before quota is looked at."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -23,21 +23,21 @@ _TOPOLOGY: Final = "topologyRequest"
 
 
 class Admissibility:
-    """Looks at workloads of one state at one moment."""
+    """Checks workloads of one state at one moment."""
 
     def __init__(self, state: ClusterState, now_ms: int) -> None:
-        """Look at nothing yet; queues and catalogue stay as they are, *now_ms* may be set later."""
+        """Check nothing yet; queues and catalogue stay as they are, *now_ms* may be set later."""
         self._state = state
         self.now_ms = now_ms
-        self.time_dependent = False  # somebody may queue up later, with nothing else changed
-        self._known: dict[tuple[QueueName, str, str], Reason | None] = {}  # by what it came through
+        self.time_dependent = False  # a workload may queue later, with nothing else changed
+        self._known: dict[tuple[QueueName, str, str], Reason | None] = {}  # by its queues
 
     def inadmissible_reason(self, workload: Workload) -> Reason | None:
-        """Return why *workload* is kept out; None if it may queue up.
+        """Return why *workload* may not queue; None if it may.
 
-        What speaks against it: an obstacle or its owner, then its queues, then what it asks for; at
-        last that the caller holds it after a failure. Others pass it then, also with StrictFIFO, as
-        they pass one in Kueue that backs off: it has left its queue for a while.
+        In this order: an obstacle or its owner, its queues, what it requests; at last that the
+        caller holds it after a failure. Other workloads pass it then, also with StrictFIFO, as they
+        pass one in Kueue that backs off: it has left its queue for a while.
         """
         if not workload.active:
             return obstacle_reason(workload) or Reason(code=DEACTIVATED)
@@ -70,7 +70,7 @@ class Admissibility:
             yield misconfigured(f"LocalQueue {local_queue_name(workload)} does not exist")
 
     def local_queue(self, workload: Workload) -> LocalQueue | None:
-        """Return the LocalQueue that *workload* came through, if it is there."""
+        """Return the LocalQueue of *workload*, if it exists."""
         return self._state.catalogue.local_queues.get(local_queue_name(workload))
 
     def _of_cluster_queue(self, workload: Workload) -> Iterator[Reason]:
@@ -109,7 +109,7 @@ def _of_constraints(workload: Workload) -> Reason | None:
     for pod_set in workload.pod_sets:
         if _TOPOLOGY in pod_set.constraints.unsupported:
             return Reason(code=UNSUPPORTED, names=(_TOPOLOGY,))
-    return None  # the others are about nodes, which Kueue does not choose
+    return None  # other constraints are about nodes, which Kueue does not choose
 
 
 def is_active(state: ClusterState, rules: ClusterQueue) -> bool:
@@ -118,7 +118,7 @@ def is_active(state: ClusterState, rules: ClusterQueue) -> bool:
 
 
 def _missing_flavors(state: ClusterState, rules: ClusterQueue) -> list[str]:
-    """Return the flavors that are named and not there, if anything is known of flavors."""
+    """Return the flavors that are named and do not exist, if any flavors are known."""
     known = state.catalogue.flavors
     named = [name for group in rules.resource_groups for name in group.flavors]
     return [name for name in named if known and name not in known]
@@ -134,9 +134,9 @@ LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
 
 
 def drained(state: ClusterState, admissibility: Admissibility) -> list[Evict]:
-    """Return who has to leave, by name; those who are leaving already are not told again.
+    """Return the workloads that have to leave, by name, but those that were told to already.
 
-    Nor are those whom the caller holds as victims. Cost: a look at each workload that has quota.
+    Nor those that the caller holds as victims. Cost: a look at each admitted workload.
     """
     found, held = [], state.holds.victim_workloads()
     for name, run in state.runs.items():
@@ -157,7 +157,7 @@ def drained(state: ClusterState, admissibility: Admissibility) -> list[Evict]:
 
 
 def _reason(state: ClusterState, workload: Workload, admissibility: Admissibility) -> str | None:
-    if not workload.active and workload.obstacle is None:  # an obstacle keeps from starting only
+    if not workload.active and workload.obstacle is None:  # an obstacle only prevents the start
         return DEACTIVATED
     queue = state.queues.get(workload.queue)
     rules = queue.extension if queue else None

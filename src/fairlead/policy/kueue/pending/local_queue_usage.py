@@ -3,6 +3,9 @@
 What is in use is sampled now and then, and what was sampled before fades with a half-life. Amounts
 are billionths of the unit that users write: a core, a byte, a device. Kueue keeps as many places
 and cuts off the rest of each product, and so does this; sums and quotients are exact.
+
+The status of a LocalQueue says what it had used when Kueue last wrote it. From then until now it
+counts as having used what it holds now, and each admission of a plan counts at once.
 """
 
 from collections.abc import Mapping
@@ -20,13 +23,13 @@ from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 from fairlead.policy.kueue.workloads import Usage, local_queue_name, run_usage
 
 BILLIONTHS: Final = 10**9
-_NOTHING_LEFT: Final = 1000  # half-lives after which no amount that fits a machine leaves a trace
+_NOTHING_LEFT: Final = 1000  # half-lives after which nothing is left of any real amount
 
 Billionths: TypeAlias = dict[str, int]
 """By resource."""
 
 UsageRank: TypeAlias = tuple[bool, Fraction]
-"""Sorts those who have used less first; True: what has no weight has used infinitely much."""
+"""Sorts less usage first; True: without a weight usage counts as infinite."""
 
 
 def in_billionths(resource: str, amount: int) -> int:
@@ -35,7 +38,7 @@ def in_billionths(resource: str, amount: int) -> int:
 
 
 def part_left(age_ms: int, half_life_ms: int) -> Fraction:
-    """Return which part of a use is left after *age_ms*: a half after each half-life.
+    """Return which part of a usage is left after *age_ms*: a half after each half-life.
 
     Whole half-lives are exact, the rest is so to 48 binary places. Older is never more.
     """
@@ -61,9 +64,9 @@ def sampled(
 
 
 def entry_penalty(requests: Mapping[str, int], rules: AdmissionFairSharing) -> Billionths:
-    """Return what counts as used as soon as *requests* have quota: the first sample ahead of time.
+    """Return what counts as used as soon as *requests* are admitted: a first sample in advance.
 
-    Else all that a LocalQueue asks for could be admitted before the next sample is taken.
+    Else all workloads of a LocalQueue could be admitted before the next sample is taken.
     """
     gained = 1 - part_left(rules.sampling_interval_ms, rules.half_life_ms)
     return {name: _cut(gained * amount) for name, amount in requests.items()}
@@ -72,7 +75,7 @@ def entry_penalty(requests: Mapping[str, int], rules: AdmissionFairSharing) -> B
 def usage_rank(
     consumed: Mapping[str, int], rules: AdmissionFairSharing, weight: Fraction
 ) -> UsageRank:
-    """Return where a LocalQueue of *weight* stands that has *consumed* so much.
+    """Return where a LocalQueue of *weight* ranks that has *consumed* so much.
 
     Resources are added up in cores and bytes, each times its weight, which is 1 unless *rules* say
     otherwise: so a byte counts as much as a core.
@@ -94,7 +97,7 @@ _NO_USAGE: Final[UsageRank] = (False, Fraction(0))
 def local_queue_usage(
     state: ClusterState, settings: KueueSettings, now_ms: int
 ) -> "LocalQueueUsage | None":
-    """Return the uses of all LocalQueues; None if *settings* let them order nothing."""
+    """Return the usage of all LocalQueues; None if *settings* let it order nothing."""
     rules = settings.admission_fair_sharing
     if rules is None or not dict(settings.feature_gates).get("AdmissionFairSharing", True):
         return None
@@ -102,7 +105,7 @@ def local_queue_usage(
 
 
 class LocalQueueUsage:
-    """The uses of LocalQueues, each found when it is first asked for."""
+    """The usage of LocalQueues, each found when it is first needed."""
 
     def __init__(self, state: ClusterState, rules: AdmissionFairSharing, now_ms: int) -> None:
         """Look at nothing yet."""
@@ -114,7 +117,7 @@ class LocalQueueUsage:
         self._ranks: dict[str, UsageRank] = {}
 
     def order(self, queue: QueueName) -> bool:
-        """Return whether the use of LocalQueues orders what waits in a ClusterQueue."""
+        """Return whether the usage of LocalQueues orders a ClusterQueue."""
         found = self._state.queues.get(queue)
         rules = found.extension if found else None
         return isinstance(rules, ClusterQueue) and rules.usage_based_admission
@@ -124,7 +127,7 @@ class LocalQueueUsage:
         return local_queue_name(self._state.workloads[name])
 
     def rank(self, name: WorkloadName) -> UsageRank:
-        """Return where the LocalQueue of a workload stands; one that is not there used nothing.
+        """Return the rank of a workload's LocalQueue; one that does not exist has used nothing.
 
         Cost: O(1); a look at each workload of its ClusterQueue the first time.
         """
@@ -135,7 +138,7 @@ class LocalQueueUsage:
         return rank
 
     def admit(self, name: WorkloadName, usage: Usage) -> None:
-        """Count that a workload has quota for *usage* from now on."""
+        """Count that a workload is admitted with *usage* from now on."""
         local_queue = self.local_queue(name)
         found = self._state.catalogue.local_queues.get(local_queue)
         if found is None:
@@ -168,7 +171,7 @@ class LocalQueueUsage:
         return sampled(consumed, in_use, age_ms, self._rules.half_life_ms)
 
     def _held_in(self, queue: QueueName) -> dict[str, Billionths]:
-        """Return what has quota now in a ClusterQueue, by LocalQueue."""
+        """Return what is admitted now in a ClusterQueue, by LocalQueue."""
         held = self._held.get(queue)
         if held is None:
             held = self._held[queue] = {}

@@ -1,7 +1,7 @@
 """In which order the workloads of a ClusterQueue wait.
 
-The order is Kueue's own. It says who comes before whom, not who is considered: a workload that is
-held back or waits for its back-off has its place all the same.
+The order is Kueue's own. It does not say which workloads are considered: one that is held back or
+waits for its back-off has its place all the same.
 """
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -18,11 +18,11 @@ def pending_order(
     settings: KueueSettings,
     local_usage: LocalQueueUsage | None = None,
 ) -> list[WorkloadName]:
-    """Return the workloads of *queue* that have no quota yet, the first in line first.
+    """Return the workloads of *queue* that are not admitted, the head first.
 
-    First those for which others give way already, so that nobody takes what they wait for; then
-    by higher priority, by earlier `queued_ms`, and by name. In a queue that *uses* order, what its
-    LocalQueue has used comes before the priority. Cost: O(n log n).
+    First those that wait for evicted workloads, so that no other takes what is freed; then by
+    higher priority, by earlier `queued_ms`, and by name. In a queue ordered by *local_usage*, the
+    usage of the LocalQueue comes before the priority. Cost: O(n log n).
     """
     counted = local_usage if local_usage is not None and local_usage.order(queue) else None
 
@@ -40,10 +40,10 @@ def pending_order(
 
 
 def queued_ms(workload: Workload, settings: KueueSettings) -> int:
-    """Return since when *workload* counts as waiting: its creation, or a later eviction.
+    """Return since when *workload* counts as pending: its creation, or a later eviction.
 
-    An eviction counts only for what it was put back for (the workload's ``requeued_ms``), and
-    only as *settings* say.
+    An eviction counts only if it was requeued for it (the workload's ``requeued_ms``), and only as
+    *settings* say.
     """
     rules = workload.extension
     if isinstance(rules, KueueWorkload) and settings.requeued_by == "Eviction":
@@ -52,10 +52,10 @@ def queued_ms(workload: Workload, settings: KueueSettings) -> int:
 
 
 def is_queued(state: ClusterState, workload: Workload) -> bool:
-    """Return whether *workload*, if it has no quota, counts as pending in Kueue.
+    """Return whether *workload*, if it is not admitted, counts as pending in Kueue.
 
-    One that is inactive does not, nor one whose LocalQueue is stopped. One in a ClusterQueue that
-    is stopped does: its line is kept.
+    An inactive one does not, nor one whose LocalQueue is stopped. One in a stopped ClusterQueue
+    does: its place is kept.
     """
     rules = workload.extension
     if not workload.active or not isinstance(rules, KueueWorkload):

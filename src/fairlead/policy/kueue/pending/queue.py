@@ -1,4 +1,4 @@
-"""The workloads that wait in one ClusterQueue, in their order, while a plan goes through them."""
+"""The pending workloads of one ClusterQueue, in their order, while a plan goes through them."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
@@ -11,71 +11,75 @@ from fairlead.policy.kueue.workloads import Demand, PendingWorkload
 
 
 class PendingQueue:
-    """A line whose first is the head. With StrictFIFO a head that cannot be admitted blocks it."""
+    """A queue whose first workload is the head; with StrictFIFO an inadmissible head blocks it."""
 
     def __init__(
-        self, line: Sequence[PendingWorkload], rules: ClusterQueue, preempting: WorkloadName | None
+        self,
+        workloads: Sequence[PendingWorkload],
+        rules: ClusterQueue,
+        preempting: WorkloadName | None,
     ) -> None:
-        """Start at the first of *line*; *preempting* is who has others give way to it already.
+        """Start at the first workload; *preempting* is the one that waits for evicted workloads.
 
-        That one is the first as long as it has that right, and then stands where it belongs.
+        That one is the head as long as it has that right, and then goes back to its place.
         """
-        self._by_name = {pending.name: pending for pending in line}
-        self._line = sorted(line, key=_seniority)
+        self._by_name = {pending.name: pending for pending in workloads}
+        self._workloads = sorted(workloads, key=_seniority)
         self._at = 0
         self._rules = rules
-        self._passed: dict[WorkloadName, None] = {}  # admitted, or set aside before their turn
+        self._done: dict[WorkloadName, None] = {}  # admitted, or inadmissible
         self._inadmissible: list[PendingWorkload] = []
-        self._shapes = {
-            pending.name: scheduling_hash(pending, rules.preemption) for pending in line
+        self._hashes = {
+            pending.name: scheduling_hash(pending, rules.preemption) for pending in workloads
         }
-        self._alike: dict[Hashable, list[PendingWorkload]] = {}
-        for pending in self._line:
-            self._alike.setdefault(self.scheduling_hash(pending.name), []).append(pending)
+        self._by_hash: dict[Hashable, list[PendingWorkload]] = {}
+        for pending in self._workloads:
+            self._by_hash.setdefault(self.scheduling_hash(pending.name), []).append(pending)
         self.preempting = preempting
 
     def head(self) -> PendingWorkload | None:
-        """Return who is next; None if everybody was looked at."""
+        """Return the next workload; None if all were looked at."""
         if self.preempting is not None:
             return self._by_name[self.preempting]
         return self._next()
 
     def _next(self) -> PendingWorkload | None:
-        """Return who is next where nobody preempts."""
-        while self._at < len(self._line) and self._line[self._at].name in self._passed:
+        """Return the next workload where none waits for evicted ones."""
+        while self._at < len(self._workloads) and self._workloads[self._at].name in self._done:
             self._at += 1
-        return self._line[self._at] if self._at < len(self._line) else None
+        return self._workloads[self._at] if self._at < len(self._workloads) else None
 
     def admit(self, name: WorkloadName) -> None:
-        """Let the head, which has quota now, go."""
-        self._passed[name] = None
+        """Remove the head, which is admitted now."""
+        self._done[name] = None
         self.preempting = None
 
     def scheduling_hash(self, name: WorkloadName) -> Hashable:
         """Return all that decides whether a workload can be admitted: equal ones fare equally."""
-        return self._shapes[name]
+        return self._hashes[name]
 
     def mark_inadmissible(self, name: WorkloadName) -> None:
-        """Let the head, which cannot be admitted, make room for others.
+        """Set the head aside, which cannot be admitted.
 
-        With BestEffortFIFO it does, and with it those behind it that ask for the same in the same
-        way. With StrictFIFO it stays. If others were to give way to it, it has no right any more.
+        With BestEffortFIFO all workloads behind it with the same scheduling hash are set aside too.
+        With StrictFIFO it stays. If it waited for evicted workloads, it has no right to them any
+        more.
         """
         self.preempting = None
         if self.is_strict_fifo:
             return
-        for each in self._alike[self.scheduling_hash(name)]:
-            if each.name not in self._passed:
-                self._passed[each.name] = None
+        for each in self._by_hash[self.scheduling_hash(name)]:
+            if each.name not in self._done:
+                self._done[each.name] = None
                 self._inadmissible.append(each)
 
     @property
     def is_strict_fifo(self) -> bool:
-        """Whether nobody passes a head that cannot be admitted."""
+        """Whether no workload passes a head that cannot be admitted."""
         return self._rules.queueing_strategy == "StrictFIFO"
 
     def not_admitted(self) -> Iterator[tuple[PendingWorkload, PendingWorkload | None]]:
-        """Yield who is left, and behind whom; behind None: it had its turn itself."""
+        """Yield the workloads left, and behind which head; behind None: it had its turn itself."""
         for pending in self._inadmissible:
             yield pending, None
         head = self.head()
@@ -83,8 +87,8 @@ class PendingQueue:
             yield pending, None if pending is head else head
 
     def _rest(self) -> list[PendingWorkload]:
-        """Return who was neither admitted nor set aside, in order."""
-        left = [each for each in self._line[self._at :] if each.name not in self._passed]
+        """Return the workloads that were neither admitted nor set aside, in order."""
+        left = [each for each in self._workloads[self._at :] if each.name not in self._done]
         return sorted(left, key=lambda each: each.name != self.preempting)
 
 
@@ -94,9 +98,9 @@ def scheduling_hash(pending: PendingWorkload, preemption: QueuePreemption) -> Ha
         (tuple(each.requests.items()), each.count, each.min_count, _flavors(each))
         for each in pending.demands
     )
-    # Where age counts too, the one that is asked first is older than those alike: if it finds
-    # nobody to give way, they find nobody either.
-    priority = pending.priority if _asks_by_priority(preemption) else 0
+    # Where age counts too, the first of equal workloads is the oldest: if it finds no victim,
+    # the others find none either.
+    priority = pending.priority if _preempts_by_priority(preemption) else 0
     return priority, pending.restraint, demands
 
 
@@ -104,8 +108,8 @@ def _seniority(pending: PendingWorkload) -> tuple[int, int, WorkloadName]:
     return -pending.priority, pending.queued_ms, pending.name
 
 
-def _asks_by_priority(preemption: QueuePreemption) -> bool:
-    """Return whether the importance of a claimant decides whom it may ask."""
+def _preempts_by_priority(preemption: QueuePreemption) -> bool:
+    """Return whether the priority of a preemptor decides which candidates it has."""
     return (
         preemption.within_cluster_queue != "Never"
         or preemption.reclaim_within_cohort == "LowerPriority"
@@ -121,34 +125,39 @@ _Place: TypeAlias = tuple[UsageRank, int, int, WorkloadName]
 
 
 class UsageOrderedQueue(PendingQueue):
-    """The line of a ClusterQueue with usage based admission; *uses* may grow, but not shrink."""
+    """A queue in which workloads of the LocalQueue with the least usage come first.
+
+    An admission counts as usage at once and so may put another LocalQueue first. Among workloads of
+    one LocalQueue nothing ever changes, so it has an order of its own, and only the first ones of
+    these are compared. Usage may grow, but not shrink.
+    """
 
     def __init__(
         self,
-        line: Sequence[PendingWorkload],
+        workloads: Sequence[PendingWorkload],
         rules: ClusterQueue,
         preempting: WorkloadName | None,
         local_usage: LocalQueueUsage,
     ) -> None:
-        """Start at the first of *line*, which stands in the order of the uses as they are."""
-        super().__init__(line, rules, preempting)
+        """Start at the first workload, in the order of the usage as it is."""
+        super().__init__(workloads, rules, preempting)
         self._local_usage = local_usage
         last_first: dict[str, list[PendingWorkload]] = {}
-        for pending in reversed(line):
+        for pending in reversed(workloads):
             last_first.setdefault(local_usage.local_queue(pending.name), []).append(pending)
-        # A place that is out of date is too far ahead, never too far behind.
+        # An outdated place is too far ahead, never too far behind.
         self._firsts = [(self._place(each[-1]), each) for each in last_first.values()]
         heapify(self._firsts)
 
     def _next(self) -> PendingWorkload | None:
-        """Return who is next where nobody preempts.
+        """Return the next workload where none waits for evicted ones.
 
         Cost: O(log LocalQueues) for each that was passed since.
         """
         firsts = self._firsts
         while firsts:
             place, last_first = firsts[0]
-            while last_first and last_first[-1].name in self._passed:
+            while last_first and last_first[-1].name in self._done:
                 last_first.pop()
             if not last_first:
                 heappop(firsts)
@@ -160,7 +169,7 @@ class UsageOrderedQueue(PendingQueue):
         return None
 
     def _rest(self) -> list[PendingWorkload]:
-        left = [each for each in self._line if each.name not in self._passed]
+        left = [each for each in self._workloads if each.name not in self._done]
         return sorted(left, key=lambda each: (each.name != self.preempting, self._place(each)))
 
     def _place(self, pending: PendingWorkload) -> _Place:

@@ -1,7 +1,7 @@
-"""Whom a claimant may ask to give way, as the rules of its own ClusterQueue say.
+"""Which workloads a preemptor may preempt, by the rules of its own ClusterQueue.
 
-The rules of the queue that would lose a workload do not count. Who may be asked is not yet who is
-asked: that is what the searches find out.
+The rules of the queue that would lose a workload do not count. A candidate is not yet a victim:
+that is what the searches find out.
 """
 
 from fractions import Fraction
@@ -20,7 +20,7 @@ Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority
 
 
 def allows(policy: Policy, preemptor: Preemptor, admitted: AdmittedWorkload) -> bool:
-    """Tell whether the importance and the age of the two let *claimant* displace *holder*."""
+    """Return whether priority and age of the two let *preemptor* displace *admitted*."""
     match policy:
         case "Any":
             return True
@@ -35,7 +35,7 @@ def allows(policy: Policy, preemptor: Preemptor, admitted: AdmittedWorkload) -> 
 
 
 def outranks(rules: BorrowWithinCohort, preemptor: Preemptor, admitted: AdmittedWorkload) -> bool:
-    """Tell whether *claimant* is so important that it may borrow at the expense of *holder*."""
+    """Return whether *preemptor* may borrow at the expense of *admitted*, by priority."""
     threshold = rules.max_priority_threshold
     return (
         rules.policy == "LowerPriority"
@@ -51,9 +51,9 @@ def cohort_filter(
     within_nominal: bool,
     unprotected_only: bool = False,
 ) -> CandidateFilter:
-    """Return in which way *claimant* asks other ClusterQueues than its own.
+    """Return the filter for candidates in other ClusterQueues of the cohort.
 
-    Whom it must spare depends on whether it stays within its own quota (*is_owed*).
+    Which workloads are spared depends on whether *preemptor* stays within its nominal quota.
     """
     policy = snapshot.rules[preemptor.queue].preemption.reclaim_within_cohort
     priority = preemptor.priority if policy == "LowerPriority" else 0
@@ -64,9 +64,9 @@ def cohort_filter(
 def fair_sharing_filter(
     snapshot: Snapshot, preemptor: Preemptor, options: KueueOptions
 ) -> CandidateFilter:
-    """Return in which way *claimant* asks others beyond its own quota, where options bind it.
+    """Return the filter for candidates of *preemptor* beyond its nominal quota, with our options.
 
-    Without a minimum run time nobody counts as protected, so that all claims ask alike.
+    Without a minimum run time no workload is protected, so that all preemptors filter alike.
     """
     spares_new = options.min_run_time_ms > 0
     candidate_filter = cohort_filter(
@@ -88,39 +88,39 @@ def _filter(
 
 
 def candidates_within(snapshot: Snapshot, preemptor: Preemptor) -> list[AdmittedWorkload]:
-    """Return who of its own queue may be asked by *claimant*, in their line; not to be changed."""
-    line = snapshot.admitted(preemptor.queue)
+    """Return the candidates of *preemptor* in its own queue, in order; not to be changed."""
+    own = snapshot.admitted(preemptor.queue)
     policy = snapshot.rules[preemptor.queue].preemption.within_cluster_queue
-    if policy == "LowerOrNewerEqualPriority":  # age differs from claim to claim
-        anybody = line.matching(_filter("Any", preemptor)).workloads
-        return [admitted for admitted in anybody if allows(policy, preemptor, admitted)]
-    return line.matching(_filter(policy, preemptor)).workloads
+    if policy == "LowerOrNewerEqualPriority":  # age differs from preemptor to preemptor
+        allowed = own.matching(_filter("Any", preemptor)).workloads
+        return [admitted for admitted in allowed if allows(policy, preemptor, admitted)]
+    return own.matching(_filter(policy, preemptor)).workloads
 
 
 class Candidates:
-    """Whom a claimant may ask, queue by queue, found when a queue is first asked about.
+    """The candidates of a preemptor, queue by queue, found when a queue is first looked at.
 
-    The answer for a queue is that of the first time, so the first time must come before anything
+    The answer for a queue is that of the first time, so the first time must come before a workload
     is taken from that queue. What happens in other queues does not change it.
     """
 
     def __init__(self, snapshot: Snapshot, preemptor: Preemptor, others: CandidateFilter) -> None:
-        """Look at nobody yet; *others* is how queues other than the claimant's are asked."""
+        """Look at no queue yet; *others* is the filter for queues other than the preemptor's."""
         self._snapshot = snapshot
         self._claimant = preemptor
-        self._lines: dict[QueueName, list[AdmittedWorkload]] = {}
+        self._found: dict[QueueName, list[AdmittedWorkload]] = {}
         self.cohort_filter = others
 
     def of(self, queue: QueueName) -> list[AdmittedWorkload]:
-        """Return who of *queue* may be asked, in the order of giving way; not to be changed.
+        """Return the candidates of *queue* in the order of eviction; not to be changed.
 
-        Another queue than the claimant's must borrow what the claimant needs. Cost: the holders of
-        the queue, unless others asked in the same way before.
+        Another queue than the preemptor's must borrow what the preemptor needs. Cost: the workloads
+        of the queue, unless another preemptor had the same filter before.
         """
-        line = self._lines.get(queue)
-        if line is None:
-            line = self._lines[queue] = self._find(queue)
-        return line
+        found = self._found.get(queue)
+        if found is None:
+            found = self._found[queue] = self._find(queue)
+        return found
 
     def _find(self, queue: QueueName) -> list[AdmittedWorkload]:
         preemptor, snapshot = self._claimant, self._snapshot
@@ -128,12 +128,12 @@ class Candidates:
             if not snapshot.tree.borrows_any(queue, preemptor.need):
                 return []
             return snapshot.admitted(queue).matching(self.cohort_filter).workloads
-        return self._by_use(candidates_within(snapshot, preemptor))
+        return self._by_local_queue_usage(candidates_within(snapshot, preemptor))
 
-    def _by_use(self, own: list[AdmittedWorkload]) -> list[AdmittedWorkload]:
-        """Return those of the claimant's queue with those first whose LocalQueue used more.
+    def _by_local_queue_usage(self, own: list[AdmittedWorkload]) -> list[AdmittedWorkload]:
+        """Return candidates of the preemptor's queue, those of LocalQueues with more usage first.
 
-        Only where that orders its line, and after those who are leaving already.
+        Only where that orders its queue, and after workloads that are evicted already.
         """
         local_usage = self._snapshot.local_usage
         if local_usage is None or not local_usage.order(self._claimant.queue):

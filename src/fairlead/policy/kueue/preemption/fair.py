@@ -1,10 +1,11 @@
-"""Finds who gives way to a claimant when fair sharing is on.
+"""Finds the workloads that give way to a preemptor when fair sharing is on.
 
-The claimant counts as running during the whole search. Queue after queue, the largest borrower
-first, gives up workloads until the claimant fits: its own queue by importance; any queue if the
-claimant stays within its own quota; others only if the claimant's side stays the smaller borrower.
-What the first round refused is asked once more under the second strategy, one workload a queue.
-If all that fails, the search may begin anew with an option by which importance overrules shares.
+The preemptor counts as running during the whole search. Queue after queue, the largest borrower
+first, gives up workloads until the preemptor fits: its own queue by priority; any queue if the
+preemptor stays within its nominal quota; others only if the preemptor's side stays the smaller
+borrower. Candidates that the first round refused are tried once more under the second strategy, one
+workload a queue. If all that fails, the search may begin anew with an option by which priority
+overrules shares.
 """
 
 from collections.abc import Collection, Sequence
@@ -42,18 +43,18 @@ class FairSearchResult(NamedTuple):
 
 
 def fair_targets(snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings) -> list[Target]:
-    """Return which workloads give way so that *claimant* fits; none if it cannot fit."""
+    """Return which workloads give way so that *preemptor* fits; none if it cannot fit."""
     return search_fairly(snapshot, preemptor, settings).targets
 
 
 def search_fairly(
     snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings
 ) -> FairSearchResult:
-    """Search for workloads to preempt so that *claimant* fits, in the order of choosing.
+    """Search for workloads to preempt so that *preemptor* fits, in the order of choosing.
 
     No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
-    Cost: grows with the queues searched and the victims taken; a side of the tree that borrows less
-    than the claimant's is not looked into.
+    Cost: grows with the queues visited and the victims taken; a side of the tree that borrows less
+    than the preemptor's is not looked into.
     """
     snapshot.share_order.refresh()
     snapshot.charge(preemptor.queue, preemptor.usage)
@@ -79,10 +80,10 @@ def search_fairly(
 def fair_capacity(
     snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings
 ) -> dict[int, int]:
-    """Return what would be available on each axis if all who may be asked gave way.
+    """Return what would be available on each axis if all candidates gave way.
 
-    As long as their side borrows, and no longer than until *claimant* fits; the shares do not
-    count. *snapshot* is left as it was. Cost: as for the targets of a claim within its quota.
+    As long as their side borrows, and no longer than until *preemptor* fits; the shares do not
+    count. *snapshot* is left as it was. Cost: as for the targets within the nominal quota.
     """
     snapshot.share_order.refresh()
     snapshot.charge(preemptor.queue, preemptor.usage)
@@ -90,22 +91,22 @@ def fair_capacity(
     search.within_nominal = True
     search.run()
     tree, queue = snapshot.tree, preemptor.queue
-    room = {axis: tree.available_on(queue, axis) + amount for axis, amount in preemptor.usage}
+    capacity = {axis: tree.available_on(queue, axis) + amount for axis, amount in preemptor.usage}
     search.put_back()
     snapshot.discharge(preemptor.queue, preemptor.usage)
-    return room
+    return capacity
 
 
 class FairSearch:
-    """One search; whom it has taken so far is away in the snapshot."""
+    """One search; the workloads taken so far are away in the snapshot."""
 
     def __init__(self, snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings) -> None:
-        """Take nobody yet; the claimant is charged in *snapshot*, which is else at rest."""
+        """Take no workload yet; the preemptor is charged in *snapshot*, which is else at rest."""
         self.choices: list[Choice] = []
-        self._touched: set[QueueName] = set()  # sides of which somebody was taken
+        self._touched: set[QueueName] = set()  # sides of which a workload was taken
         self._snapshot = snapshot
         self._tree = snapshot.tree
-        self._claimant = preemptor
+        self._preemptor = preemptor
         self._first, *self._second = settings.strategies
         self._path = snapshot.path(preemptor.queue)
         self._below = dict(zip(self._path[1:], self._path, strict=False))
@@ -114,21 +115,21 @@ class FairSearch:
         self.within_nominal = gates.get(
             "FairSharingPreemptWithinNominal", True
         ) and not self._tree.borrows_any(preemptor.queue, preemptor.need)
-        # Who is taken makes room, so that nothing else is lacking later.
+        # Workloads that are taken free quota, so that nothing else is lacking later.
         available = self._tree.available_on
         self._lacking = [
             axis for axis, _ in preemptor.usage if available(preemptor.queue, axis) < 0
         ]
-        self._candidates = Candidates(snapshot, preemptor, self._asking_others())
+        self._candidates = Candidates(snapshot, preemptor, self._cohort_filter())
 
     def run(self) -> bool:
-        """Take workloads until the claimant fits; tell whether it does."""
-        return self._ask_all() or (bool(self._second) and self._ask_again())
+        """Take workloads until the preemptor fits; return whether it does."""
+        return self._first_round() or (bool(self._second) and self._second_round())
 
     def failure(self) -> FailedSearch:
-        """Return how it ended if it found too few, before it is undone."""
-        tree, queue = self._tree, self._claimant.queue
-        available = [(axis, tree.available_on(queue, axis)) for axis, _ in self._claimant.usage]
+        """Return how it ended if it found too few workloads, before it is undone."""
+        tree, queue = self._tree, self._preemptor.queue
+        available = [(axis, tree.available_on(queue, axis)) for axis, _ in self._preemptor.usage]
         return FailedSearch(
             ranks=tuple([tree.rank(side) for side in self._path[:-1]]),
             lacking=tuple([(axis, -amount) for axis, amount in available if amount < 0]),
@@ -137,36 +138,36 @@ class FairSearch:
         )
 
     def may_override(self) -> bool:
-        """Tell whether to begin anew, so that importance overrules the shares."""
-        rules = self._snapshot.rules[self._claimant.queue].preemption.borrow_within_cohort
+        """Return whether to begin anew, so that priority overrules the shares."""
+        rules = self._snapshot.rules[self._preemptor.queue].preemption.borrow_within_cohort
         is_on = self._options.priority_override and rules.policy == "LowerPriority"
-        return is_on and not self.within_nominal and self._claimant.may_use_fair_sharing
+        return is_on and not self.within_nominal and self._preemptor.may_use_fair_sharing
 
     def put_back(self) -> None:
-        """Let all be there again who were taken."""
+        """Put all workloads back that were taken."""
         for choice in self.choices:
             self._snapshot.charge(choice.workload.queue, choice.workload.usage)
         self.choices = []
 
     def fits(self) -> bool:
-        """Tell whether the claimant, which is charged already, has room."""
-        tree, queue = self._tree, self._claimant.queue
+        """Return whether the preemptor, which is charged already, fits."""
+        tree, queue = self._tree, self._preemptor.queue
         return min([tree.available_on(queue, axis) for axis in self._lacking], default=0) >= 0
 
-    def _asking_others(self) -> CandidateFilter:
-        """Return how other queues are asked: options bind only who goes beyond its own quota."""
+    def _cohort_filter(self) -> CandidateFilter:
+        """Return the filter for other queues: options bind only beyond the nominal quota."""
         if self.within_nominal:
-            return cohort_filter(self._snapshot, self._claimant, within_nominal=True)
-        return fair_sharing_filter(self._snapshot, self._claimant, self._options)
+            return cohort_filter(self._snapshot, self._preemptor, within_nominal=True)
+        return fair_sharing_filter(self._snapshot, self._preemptor, self._options)
 
-    def _ask_all(self) -> bool:
+    def _first_round(self) -> bool:
         order = FairOrder(self._snapshot, self._path, self._candidates.of, self._share_order)
         rules_out = rules_out_none if self.within_nominal else self._rules_out_at_first()
         while (queue := order.next(rules_out)) is not None:
-            if queue == self._claimant.queue:
-                self._take(order.line(queue).pop(), "InClusterQueue")
+            if queue == self._preemptor.queue:
+                self._take(order.remaining(queue).pop(), "InClusterQueue")
             elif self.within_nominal:
-                self._take(order.line(queue).pop(), "InCohortReclamation")
+                self._take(order.remaining(queue).pop(), "InCohortReclamation")
             elif not self._take_fairly(order, queue, self._sides(queue, self._first)):
                 order.drop(queue)
                 continue
@@ -179,11 +180,11 @@ class FairSearch:
         """Return the order at rest below *cohort*; those *besides* are not at rest."""
         return self._snapshot.share_order.below(cohort, self._candidates.cohort_filter, besides)
 
-    def _ask_again(self) -> bool:
-        """Let each queue lose one more, on what the first round left.
+    def _second_round(self) -> bool:
+        """Let each queue lose one more workload, on what the first round left.
 
-        Who is left in a queue that may still be asked was refused in the first round: a queue that
-        it never asked borrows nothing, or lies below a cohort that borrows nothing, and so it is
+        A candidate left in a queue that still counts was refused in the first round: a queue that
+        it never visited borrows nothing, or lies below a cohort that borrows nothing, and so it is
         passed over again.
         """
         gone = {choice.workload.name for choice in self.choices}
@@ -192,14 +193,14 @@ class FairSearch:
             return [each for each in self._candidates.of(queue) if each.name not in gone]
 
         (strategy,) = self._second
-        # Where nobody was taken, all stand as they stood before the first round.
+        # Where no workload was taken, nodes stand as before the first round.
         losing = {choice.workload.queue for choice in self.choices}
         moved = {name for queue in losing for name in self._snapshot.path(queue)}
         order = FairOrder(self._snapshot, self._path, refused, self._share_order, moved)
         rules_out = self._rules_out(strategy)
         while (queue := order.next(rules_out)) is not None:
             sides = self._sides(queue, strategy)
-            self._take(order.line(queue)[-1], "InCohortFairSharing", sides)
+            self._take(order.remaining(queue)[-1], "InCohortFairSharing", sides)
             if self.fits():
                 return True
             order.drop(queue)
@@ -212,8 +213,8 @@ class FairSearch:
     def _rules_out(self, strategy: Strategy) -> RulesOut:
         """Return the test that rules out a whole side under *strategy*.
 
-        A side only falls in rank when a workload leaves it. So what borrows less than the
-        claimant's side before a workload leaves does not reach it afterwards.
+        A side only falls in rank when a workload leaves it. So a side that borrows less than the
+        preemptor's before a workload leaves does not reach it afterwards.
         """
         rank = self._tree.rank
         if strategy == "LessThanInitialShare":
@@ -221,7 +222,7 @@ class FairSearch:
         return lambda ours, theirs: rank(ours) > rank(theirs)
 
     def _sides(self, queue: QueueName, strategy: Strategy) -> Sides:
-        """Return the two children of the lowest cohort above the claimant and *queue*."""
+        """Return the two children of the lowest cohort above the preemptor and *queue*."""
         parents = self._snapshot.parents
         theirs, cohort = queue, parents[queue]
         while cohort not in self._below:
@@ -230,15 +231,15 @@ class FairSearch:
         return Sides(self._below[cohort], theirs, strategy)
 
     def _take_fairly(self, order: FairOrder, queue: QueueName, sides: Sides) -> bool:
-        """Take the first whom the strategy allows; those before it are refused and leave the line.
+        """Take the first candidate that the strategy allows; earlier ones are refused and dropped.
 
-        A side that is asked passed the test for hopeless ones, which is all that comparing with
-        the share before asks for. Comparing with the share after looks at each; equal usages of one
-        queue come to the same, so one look does for them.
+        A side that is visited was not ruled out, which is all that comparing with the share before
+        needs. Comparing with the share after looks at each candidate; equal usages of one queue
+        come to the same, so they are judged once.
         """
         tree = self._tree
         if sides.strategy == "LessThanInitialShare":
-            self._take(order.line(queue).pop(), "InCohortFairSharing", sides)
+            self._take(order.remaining(queue).pop(), "InCohortFairSharing", sides)
             return True
         ours = tree.rank(sides.preemptor)
         if sides.target not in self._touched:
@@ -248,10 +249,10 @@ class FairSearch:
             )
             if ours > share_order.rank_without_one(sides.target, queue, candidate_filter):
                 return False
-        line = order.line(queue)
+        remaining = order.remaining(queue)
         refused: set[Usage] = set()
-        while line:
-            admitted = line.pop()
+        while remaining:
+            admitted = remaining.pop()
             if admitted.usage in refused:
                 continue
             if ours <= tree.rank_without(sides.target, queue, admitted.usage):
@@ -269,10 +270,10 @@ class FairSearch:
 
 
 class _OverridingSearch(FairSearch):
-    """A search in which those who are outranked give way whatever the shares are.
+    """A search in which workloads of lower priority give way whatever the shares are.
 
-    No side is hopeless in its first round, since importance is looked at holder by holder. Whom the
-    shares let go is still taken for their sake.
+    No side is ruled out in its first round, since priority is judged workload by workload. A
+    workload that the shares let go is still taken for their sake.
     """
 
     def __init__(self, snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings) -> None:
@@ -283,20 +284,20 @@ class _OverridingSearch(FairSearch):
         return rules_out_none
 
     def _take_fairly(self, order: FairOrder, queue: QueueName, sides: Sides) -> bool:
-        line = order.line(queue)
+        remaining = order.remaining(queue)
         is_hopeless = self._rules_out(sides.strategy)(sides.preemptor, sides.target)
-        while line:
-            admitted = line.pop()
+        while remaining:
+            admitted = remaining.pop()
             if not is_hopeless and self._shares_allow(admitted, sides):
                 self._take(admitted, "InCohortFairSharing", sides)
                 return True
-            if outranks(self._rules, self._claimant, admitted):
+            if outranks(self._rules, self._preemptor, admitted):
                 self._take(admitted, "InCohortReclaimWhileBorrowing")
                 return True
         return False
 
     def _shares_allow(self, admitted: AdmittedWorkload, sides: Sides) -> bool:
-        """Tell whether the strategy lets *holder* go, of a side that is not hopeless."""
+        """Return whether the strategy lets a workload go, of a side that is not ruled out."""
         if sides.strategy == "LessThanInitialShare":
             return True
         tree = self._tree

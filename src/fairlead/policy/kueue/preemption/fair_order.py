@@ -1,10 +1,10 @@
-"""Which ClusterQueue is asked next for a victim, when dominant shares decide.
+"""Which ClusterQueue loses a workload next, when dominant shares decide.
 
 The way leads from the root to the child with the largest share, cohort by cohort, until it ends at
-a queue. Whoever borrows nothing is passed over for good, but not the claimant's queue and those
-above it. Of every cohort on the way the children stand in their order already, as they were before
-the search; what the search changes stands in a heap beside them. A victim changes one entry of each
-cohort above it, so finding the next queue costs the depth and not the breadth of the tree.
+a queue. A node that borrows nothing is passed over for good, but not the preemptor's queue and the
+cohorts above it. The children of each cohort on the way are sorted already, as they were before the
+search; what the search changes is in a heap beside them. A victim changes one entry of each cohort
+above it, so finding the next queue costs the depth and not the breadth of the tree.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -18,19 +18,19 @@ from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import AdmittedWorkload
 
 RulesOut: TypeAlias = Callable[[QueueName, QueueName], bool]
-"""Of two siblings, the one above the claimant first: can nobody below the other be a victim?"""
+"""Of two siblings, the preemptor's side first: has the other no possible victim?"""
 
 SortedChildren: TypeAlias = Callable[[QueueName, Collection[QueueName]], Sequence[Entry]]
-"""Returns the children of a cohort in their order; those of the other names do not count."""
+"""Returns the children of a cohort in their order; the other names do not count."""
 
 
 def rules_out_none(_ours: QueueName, _theirs: QueueName) -> bool:
-    """Rule out nobody: what was lent goes back whatever the shares are."""
+    """Rule out no side: lent quota is reclaimed whatever the shares are."""
     return False
 
 
 class FairOrder:
-    """The queues of one tree in the order of asking, and who is left to be asked in each."""
+    """The queues of one tree in the order of losing workloads, and the candidates left in each."""
 
     def __init__(
         self,
@@ -41,12 +41,12 @@ class FairOrder:
         moved: Iterable[QueueName] = (),
         top: QueueName | None = None,
     ) -> None:
-        """Begin with nobody asked; *path* leads from the claimant's queue up to the root.
+        """Begin at the root; *path* leads from the preemptor's queue up to it.
 
-        With a *top*, only who is below that cohort is asked, and the path is none.
+        With a *top*, only queues below that cohort count, and the path is empty.
 
-        Without a *standing* order, that of each cohort is found when the way first leads there;
-        else those on the path, and those that have *moved*, stand elsewhere than it says.
+        Without a *share_order*, that of each cohort is found when the way first leads there; else
+        nodes on the path, and those that have *moved*, stand elsewhere than it says.
         """
         self._snapshot = snapshot
         self._candidates = candidates
@@ -56,26 +56,26 @@ class FairOrder:
         self._queue = path[0] if top is None else None
         self._root = path[-1] if top is None else top
         self._below = dict(zip(path[1:], path, strict=False))  # the child on the way down the path
-        self._lines: dict[QueueName, list[AdmittedWorkload]] = {}
+        self._remaining: dict[QueueName, list[AdmittedWorkload]] = {}
         self._opened: dict[QueueName, _Opened] = {}
-        self._changed: dict[QueueName, Entry | None] = {}  # counts instead of the standing one
-        self._trail = [self._root]  # on the way to the queue that was asked last
+        self._changed: dict[QueueName, Entry | None] = {}  # replaces the entry at rest
+        self._trail = [self._root]  # on the way to the last queue
 
-    def line(self, queue: QueueName) -> list[AdmittedWorkload]:
-        """Return who is left in *queue*, the first one last, to be popped by the caller."""
-        line = self._lines.get(queue)
-        if line is None:
-            line = self._lines[queue] = list(reversed(self._candidates(queue)))
-        return line
+    def remaining(self, queue: QueueName) -> list[AdmittedWorkload]:
+        """Return the candidates left in *queue*, the first one last, to be popped by the caller."""
+        remaining = self._remaining.get(queue)
+        if remaining is None:
+            remaining = self._remaining[queue] = list(reversed(self._candidates(queue)))
+        return remaining
 
     def next(self, rules_out: RulesOut) -> QueueName | None:
-        """Return the queue to ask now; None when all are done.
+        """Return the queue that loses a workload now; None when all are done.
 
-        A whole side that *hopeless* rules out is left at once: asking all its queues in turn would
-        change nothing, and so lead to the same next queue. Cost: O(depth x log children).
+        A whole side that *rules_out* excludes is left at once: visiting all its queues in turn
+        would change nothing, and so lead to the same next queue. Cost: O(depth x log children).
         """
         if self._root == self._queue:
-            return self._queue if self.line(self._queue) else None
+            return self._queue if self.remaining(self._queue) else None
         trail = self._trail
         while trail:
             cohort = trail[-1]
@@ -87,7 +87,7 @@ class FairOrder:
             on_path = self._below.get(cohort)
             if on_path is not None and name != on_path and rules_out(on_path, name):
                 if self._changed[on_path] is None:
-                    self._opened[cohort].close()  # nothing can change our side any more
+                    self._opened[cohort].close()  # nothing can change the preemptor's side any more
                 else:
                     self.drop(name)
             elif name in self._snapshot.rules:
@@ -97,11 +97,11 @@ class FairOrder:
         return None
 
     def drop(self, name: QueueName) -> None:
-        """Ask nobody in *name* or below it again."""
+        """Visit *name*, and nodes below it, no more."""
         self._changed[name] = None
 
     def refresh(self, queue: QueueName) -> None:
-        """Take note that somebody of *queue*, to which `next` led, was asked or taken away."""
+        """Follow that a candidate of *queue*, to which `next` led, was refused or taken."""
         parents = self._snapshot.parents
         name, parent = queue, parents[queue]
         while parent is not None and name != self._root:
@@ -131,7 +131,7 @@ class FairOrder:
         return opened
 
     def _change(self, name: QueueName, parent: QueueName) -> None:
-        """Let a node stand where it belongs now."""
+        """Put a node where it belongs now."""
         entry = self._changed[name] = self._entry(name)
         if entry is not None:
             heappush(self._opened[parent].heap, entry)
@@ -145,13 +145,13 @@ class FairOrder:
         """Return where a node stands among its siblings; None if it is done."""
         tree = self._snapshot.tree
         rank = tree.rank(name)
-        # Who borrows may have the least rank too, where there is nothing to lend.
+        # A borrower may have the least rank too, where there is nothing to lend.
         if rank == LEAST_RANK and name not in self._path and not tree.is_borrowing(name):
             return None
         if name not in self._snapshot.rules:
             return cohort_entry(rank, name)
-        line = self.line(name)
-        return queue_entry(rank, name, line[-1], is_own=name == self._queue) if line else None
+        left = self.remaining(name)
+        return queue_entry(rank, name, left[-1], is_own=name == self._queue) if left else None
 
 
 class _Opened:
@@ -161,10 +161,10 @@ class _Opened:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self.position = 0  # all before it count no longer
-        self.heap: list[Entry] = []  # of changed children, also with old ones
+        self.position = 0  # earlier entries are done
+        self.heap: list[Entry] = []  # of changed children, also outdated entries
 
     def close(self) -> None:
-        """Let nobody be asked any more: those who are left are ruled out as the first one is."""
+        """Visit no child any more: those left are ruled out as the first one is."""
         self.position = len(self.entries)
         self.heap.clear()

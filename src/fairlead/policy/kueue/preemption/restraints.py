@@ -1,14 +1,14 @@
-"""Who gave way to whom, so that nobody asks back, directly or through others.
+"""Which workloads our options forbid a workload to preempt although Kueue's rules allow it.
 
-Preemption loops when workloads take the same place from each other in turn. Each eviction puts the
-one who gains above the one who loses. If no claim is allowed that would close a circle in that
-order, and who preempts does get its place, evictions come to an end: whoever stands at the top is
-never evicted, so it preempts once at most; then whoever stands below those, and so on.
+Preemption loops when workloads take the same quota from each other in turn. Each eviction puts the
+preemptor above its victim. If no preemption is allowed that would close a loop in that order, and
+every preemptor does get its quota, evictions come to an end: a workload at the top is never
+evicted, so it preempts once at most; then the workloads below those, and so on.
 
-Rights are not equal. Who takes back its own quota, or makes room for importance in its own queue,
-must not be stopped because it once lost what it had borrowed. So each claim is tested against the
-evictions by rights as strong as its own or stronger, and that is enough: in a circle, the claim by
-the weakest right is the one that is refused.
+Rights are not equal. A workload that reclaims its nominal quota, or preempts by priority in its own
+queue, must not be stopped because it once lost what it had borrowed. So each preemption is tested
+against evictions by rights as strong as its own or stronger, and that is enough: in a loop, the
+preemption by the weakest right is refused.
 """
 
 from collections.abc import Mapping
@@ -26,27 +26,27 @@ from fairlead.policy.kueue.workloads import PendingWorkload, Restraint
 
 
 class PreemptionRight(IntEnum):
-    """By what right somebody was told to leave, the strongest one first."""
+    """By what right a workload was evicted, the strongest one first."""
 
-    IMPORTANCE = 0  # or age, in one queue: these make no circles
+    PRIORITY = 0  # or age, in one queue: these make no loops
     OWN_QUOTA = 1
     SHARING = 2
 
 
 def right_of(given: GaveWay) -> PreemptionRight:
-    """Return by what right a workload had to give way."""
+    """Return by what right a workload was evicted."""
     if given.code == "InClusterQueue":
-        return PreemptionRight.IMPORTANCE
+        return PreemptionRight.PRIORITY
     return PreemptionRight.OWN_QUOTA if given.by_own_quota else PreemptionRight.SHARING
 
 
 class EvictionHistory:
-    """The order among the workloads of one state, kept up while a plan is made."""
+    """Which workloads were evicted for which, kept up while a plan is made."""
 
     def __init__(
         self, memories: Mapping[WorkloadName, Memory], known: Mapping[WorkloadName, Workload]
     ) -> None:
-        """Take in what *memories* say of beneficiaries that are still *known*.
+        """Read from *memories* the beneficiaries that are still *known*.
 
         Cost: a look at each memory.
         """
@@ -60,14 +60,14 @@ class EvictionHistory:
     def record(
         self, loser: WorkloadName, beneficiary: WorkloadName, right: PreemptionRight
     ) -> None:
-        """Note that *loser* gave way; of several rights the strongest one counts."""
+        """Note that *loser* was evicted; of several rights the strongest one counts."""
         above = self._above.setdefault(loser, {})
         above[beneficiary] = min(right, above.get(beneficiary, right))
 
     def above(self, name: WorkloadName, right: PreemptionRight) -> frozenset[WorkloadName]:
-        """Return whom *name* must not ask by *right*.
+        """Return the workloads that *name* must not preempt by *right*.
 
-        All to whom it gave way, directly or through others, by rights as strong or stronger.
+        All for which it was evicted, directly or through others, by rights as strong or stronger.
         """
         found: set[WorkloadName] = set()
         to_visit = [name]
@@ -84,7 +84,7 @@ COOLS_DOWN: Final = "CoolsDown"
 
 
 class PreemptionDelay(NamedTuple):
-    """Until when one may not ask others by fair sharing, and which option says so."""
+    """Until when a workload may not preempt by fair sharing, and which option says so."""
 
     until_ms: int
     code: str  # of the reason
@@ -94,9 +94,9 @@ class PreemptionRestraints:
     """The restraints at one moment, which follow the evictions of its plan."""
 
     def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
-        """Take in who gave way to whom, if that is to count; *now_ms* may be set later."""
+        """Read the history of evictions, if that is to count; *now_ms* may be set later."""
         self.now_ms = now_ms
-        self.time_dependent = False  # somebody may ask others later, with nothing else changed
+        self.time_dependent = False  # a workload may preempt later, with nothing else changed
         self._memories = state.memories
         self._delay_ms = settings.options.preemption_delay_ms
         self._cooldown_ms = settings.cooldown_ms
@@ -105,7 +105,7 @@ class PreemptionRestraints:
         self._counts_order = settings.options.ends_loops
 
     def of(self, pending: PendingWorkload) -> Restraint:
-        """Return what holds for *waiting* now."""
+        """Return the restraint of *pending* now."""
         return Restraint(
             spared=self._order.above(pending.name, PreemptionRight.SHARING),
             spared_within_nominal=self._order.above(pending.name, PreemptionRight.OWN_QUOTA),
@@ -113,9 +113,9 @@ class PreemptionRestraints:
         )
 
     def preemption_delay(self, pending: PendingWorkload) -> PreemptionDelay | None:
-        """Return until when *waiting* asks nobody beyond its own quota; None: it may.
+        """Return until when *pending* may not preempt beyond its nominal quota; None: it may.
 
-        Who was just told to leave would else tell others to leave for it, and these the next.
+        A workload that was just evicted would else evict others, and these the next ones.
         """
         from_ms, code = 0, WAITS_BEFORE_SHARING
         if self._delay_ms:
@@ -133,7 +133,7 @@ class PreemptionRestraints:
         return memory.preempted_ms if isinstance(memory, KueueMemory) else None
 
     def record(self, beneficiary: WorkloadName, target: Target) -> None:
-        """Note that *target* has to give way."""
+        """Note that *target* is evicted."""
         if self._counts_order:
             given = GaveWay(beneficiary, target.reason, target.by_own_quota)
             self._order.record(target.workload.name, beneficiary, right_of(given))

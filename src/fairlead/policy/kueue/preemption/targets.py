@@ -1,4 +1,4 @@
-"""Who gives way to a claimant, under which rule, and which shares were compared."""
+"""Which workloads give way to a preemptor, by which rule, and which shares were compared."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
@@ -12,10 +12,10 @@ from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 
 TargetReason: TypeAlias = Literal[
-    "InClusterQueue",  # the claimant's queue makes room for a more important workload
+    "InClusterQueue",  # by priority in the preemptor's queue
     "InCohortReclamation",  # quota that was lent goes back
-    "InCohortFairSharing",  # the holder's side borrows more than the claimant's side would
-    "InCohortReclaimWhileBorrowing",  # the claimant borrows and is more important
+    "InCohortFairSharing",  # the victim's side borrows more than the preemptor's would
+    "InCohortReclaimWhileBorrowing",  # the preemptor borrows and has a higher priority
 ]
 
 
@@ -28,11 +28,11 @@ class ShareComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     strategy: Strategy
     preemptor_side: QueueName
-    preemptor_before: DominantShare  # without the claimant
+    preemptor_before: DominantShare  # without the preemptor
     preemptor_after: DominantShare  # with it: what the strategies compare
     target_side: QueueName
     target_before: DominantShare
-    target_after: DominantShare  # without the holder
+    target_after: DominantShare  # without the victim
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,16 +41,18 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     workload: AdmittedWorkload
     reason: TargetReason
     compared: ShareComparison | None = None  # only where shares decided
-    by_own_quota: bool = False  # the claimant's queue takes back what is its own
+    by_own_quota: bool = False  # the preemptor's queue reclaims its nominal quota
 
 
 def fill_back(
     snapshot: Snapshot, taken: Sequence[AdmittedWorkload], fits: Callable[[], bool]
 ) -> list[bool]:
-    """Put back, latest first, whoever leaves room enough; tell for each whether it must go.
+    """Put back, latest first, every workload that need not go; return for each whether it must.
 
-    The last one is not tried: before it went, the claimant did not fit. In *snapshot* those who
-    must go are away and the others are back. Cost: one test of the fit for each.
+    A search stops as soon as the preemptor fits. By then some workloads taken earlier may be
+    needless, because later ones freed more. The last one is not tried: before it went, the
+    preemptor did not fit. In *snapshot* workloads that must go are away and the others are back.
+    Cost: one test of the fit for each.
     """
     must_go = [True] * len(taken)
     for position in range(len(taken) - 2, -1, -1):
@@ -84,8 +86,10 @@ def compare_shares(
 ) -> list[Target]:
     """Return the choices that must go as targets, each with the shares of its moment.
 
-    In *snapshot* the claimant is charged and nobody is away; it is left so. Cost: one charge and
-    discharge for each choice, and some shares for each target.
+    The search itself compares ranks and keeps no shares. For the few targets that remain, the
+    choices are made once more in their order, and the shares read on the way. In *snapshot* the
+    preemptor is charged and no workload is away; it is left so. Cost: one charge and discharge for
+    each choice, and some shares for each target.
     """
     targets = []
     for choice, must in zip(choices, must_go, strict=True):
@@ -112,7 +116,7 @@ def compare_shares(
 def _compare(
     snapshot: Snapshot, preemptor: Preemptor, admitted: AdmittedWorkload, sides: Sides
 ) -> ShareComparison:
-    """Read the shares of both sides while *holder* goes, and leave it away."""
+    """Read the shares of both sides while a workload goes, and leave it away."""
     tree = snapshot.tree
     preemptor_after = tree.dominant_share(sides.preemptor)
     target_before = tree.dominant_share(sides.target)
@@ -132,14 +136,14 @@ def _compare(
 
 
 class FailedSearch(msgspec.Struct, frozen=True, gc=False):
-    """What must change, or else the same claim fails again.
+    """What must change, or else the same search fails again.
 
-    Ranks only fall while workloads are taken, so a side that stands below ``ranks`` was never asked
-    and will not be. The search goes on until there is room: with as much more of it as ``lacking``
-    says it would have succeeded.
+    Ranks only fall while workloads are taken, so a side that ranks below ``ranks`` was never looked
+    into and will not be. The search goes on until the preemptor fits: with as much more available
+    as ``lacking`` says it would have succeeded.
     """
 
-    ranks: tuple[Rank, ...]  # of the claimant's side, from its queue up to below the root
+    ranks: tuple[Rank, ...]  # of the preemptor's side, from its queue up to below the root
     lacking: tuple[tuple[int, int], ...]  # by axis, in the end
     took_any: bool
-    within_nominal: bool  # within its own quota: shares do not count
+    within_nominal: bool  # shares do not count

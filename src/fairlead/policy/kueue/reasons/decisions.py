@@ -1,4 +1,4 @@
-"""By what right a workload gets quota: that of its own queue, or on what others leave unused."""
+"""What the rounds of one tree come to, as decisions with their reasons."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -19,10 +19,11 @@ OVER_QUOTA: Final = "OverQuota"
 
 
 def admit_reason(tree: QuotaTree, axes: QuotaAxes, queue: QueueName, usage: Usage) -> Reason:
-    """Return by what right *usage* is charged to *queue*; *tree* does not count it yet.
+    """Return why *usage* may be charged to *queue*; *tree* does not count it yet.
 
-    Where it borrows, it is also told what is available, and where in the tree that ends: less than
-    is asked for, if others have to leave first. Cost: O(depth^2) for each axis that is borrowed.
+    Within its quota, or by borrowing what others leave unused. Then the reason also has what is
+    available, and where in the tree that ends: less than is requested, if victims have to leave
+    first. Cost: O(depth^2) for each axis that is borrowed.
     """
     within: list[Comparison] = []
     over: list[Comparison] = []
@@ -61,19 +62,19 @@ WAITING_FOR_PREEMPTED: Final = "WaitingForPreemptedWorkloads"
 
 
 class TreeDecisions:
-    """Puts down what becomes of the workloads of one tree."""
+    """Collects the decisions about the workloads of one tree."""
 
     def __init__(self, state: ClusterState, rounds: Rounds) -> None:
-        """Listen to *rounds*, which have not begun."""
+        """Collect from *rounds*, which have not begun."""
         self._state = state
         self._rounds = rounds
         self._started: dict[WorkloadName, tuple[Placement, ...]] = {}
 
     def decisions(self) -> list[Decision]:
-        """Let the rounds happen and return who starts, who gives way, and who has its promise.
+        """Run the rounds and return which workloads start, which are evicted, and what is reserved.
 
-        In the order of turns; a reservation comes right after those who leave for its sake. Those
-        for whose sake others were told to leave in earlier plans come last, by name.
+        In the order of turns; a reservation comes right after the evictions for its sake.
+        Reservations whose victims were evicted in earlier plans come last, by name.
         """
         done: list[Decision] = []
         for decided in self._rounds.run():
@@ -81,9 +82,9 @@ class TreeDecisions:
         preempting = self._rounds.preempting()
         if not preempting:
             return done
-        leaving = self._rounds.evicted()
+        evicted = self._rounds.evicted()
         reserves = {
-            turn.nomination.pending.name: self._reserve(turn, self._rounds.awaited(turn, leaving))
+            turn.nomination.pending.name: self._reserve(turn, self._rounds.awaited(turn, evicted))
             for turn in preempting
         }
         last = {each.beneficiary: at for at, each in enumerate(done) if isinstance(each, Evict)}
@@ -97,7 +98,7 @@ class TreeDecisions:
 
     def _start(self, turn: Turn) -> Start:
         nomination = turn.nomination
-        assert nomination.assignment is not None, "who is admitted has flavors"
+        assert nomination.assignment is not None, "an admitted workload has flavors"
         pending = nomination.pending
         placements = self._placements(pending.name, nomination.counts)
         self._started[pending.name] = placements
@@ -125,7 +126,7 @@ class TreeDecisions:
             )
 
     def _pods(self, name: WorkloadName) -> tuple[PodId, ...]:
-        """Return the pods of one who has quota, perhaps since a moment ago."""
+        """Return the pods of an admitted workload, perhaps of one that this plan admits."""
         started = self._started.get(name)
         if started is not None:
             return tuple(place.pod for place in started)
@@ -134,7 +135,7 @@ class TreeDecisions:
 
     def _reserve(self, turn: Turn, awaited: Sequence[WorkloadName]) -> Reserve:
         nomination = turn.nomination
-        assert nomination.assignment is not None, "who preempts has flavors"
+        assert nomination.assignment is not None, "a preemptor has flavors"
         name, queue = nomination.pending.name, nomination.pending.queue
         return Reserve(
             workload=name,

@@ -1,7 +1,7 @@
-"""Which shares stopped a claim that fair sharing refused.
+"""Why a preemptor found no victims.
 
-The search itself keeps no account of refusals, since most are many and of no interest. Here it runs
-once more, watched, for one claim that found no targets.
+The first of these that is so: its queue has preemption off; there are no candidates; an option of
+ours restrains it; all candidates together use too little; the rules protect them.
 """
 
 from bisect import bisect_left
@@ -25,7 +25,7 @@ from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 
 
 class ShareRefusal(NamedTuple):
-    """The side that need not give way, who would have gone first, and the shares of both sides."""
+    """The side that need not give way, its first candidate, and the shares of both sides."""
 
     side: QueueName
     workload: WorkloadName | None  # None: the side as a whole borrows too little
@@ -37,8 +37,10 @@ def first_refusal(
 ) -> ShareRefusal | None:
     """Return what the shares refused first in the last round that refused something.
 
-    The comparison holds at that moment of the search, with earlier victims away. None: nothing was
-    refused for the sake of shares. *snapshot* is left as it was. Cost: that of a search.
+    The search itself keeps no account of refusals, since most are many and of no interest. Here it
+    runs once more, watched. The comparison holds at that moment of the search, with earlier victims
+    away. None: nothing was refused for the sake of shares. *snapshot* is left as it was. Cost: that
+    of a search.
     """
     snapshot.share_order.refresh()
     snapshot.charge(preemptor.queue, preemptor.usage)
@@ -53,7 +55,7 @@ def first_refusal(
 
 
 class _WatchedSearch(FairSearch):
-    """A search that notes the first refusal under each strategy: a round has one of its own."""
+    """A search that notes the first refusal under each strategy."""
 
     def __init__(self, snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings) -> None:
         super().__init__(snapshot, preemptor, settings)
@@ -71,8 +73,8 @@ class _WatchedSearch(FairSearch):
         return watched
 
     def _take_fairly(self, order: FairOrder, queue: QueueName, sides: Sides) -> bool:
-        """Look at the first in line: if any of the line is refused in this turn, it is."""
-        first, tree = order.line(queue)[-1], self._tree
+        """Look at the first candidate: if any of the queue is refused in this turn, it is."""
+        first, tree = order.remaining(queue)[-1], self._tree
         if sides.strategy == "LessThanOrEqualToFinalShare":
             after = tree.rank_without(sides.target, queue, first.usage)
             if tree.rank(sides.preemptor) > after:
@@ -86,7 +88,7 @@ class _WatchedSearch(FairSearch):
             self.refusals[sides.strategy] = ShareRefusal(sides.target, name, comparison)
 
     def _compare(self, sides: Sides, admitted: AdmittedWorkload | None) -> Comparison:
-        """Compare the shares; of two without weight, which are infinite, what they stand for."""
+        """Compare the shares; of two without weight, which are infinite, those before weights."""
         snapshot, tree = self._snapshot, self._tree
         ours = tree.dominant_share(sides.preemptor)
         if admitted is not None:
@@ -126,15 +128,15 @@ _ALLOWED: Final[dict[Policy, str]] = {
 }
 
 
-class _Claim(NamedTuple):
-    """What is asked for under which settings; a looser one lacks some of what holds it back."""
+class _Attempt(NamedTuple):
+    """A preemptor and the settings; a looser attempt lacks some restraints."""
 
     preemptor: Preemptor
     settings: KueueSettings
-    preemption_delay: PreemptionDelay | None  # from asking by fair sharing
+    preemption_delay: PreemptionDelay | None  # of fair sharing
 
     def targets(self, snapshot: Snapshot) -> list[AdmittedWorkload]:
-        """Return who would give way."""
+        """Return the workloads that would give way."""
         preemptor, settings, _ = self
         if settings.fair_sharing:
             found = fair_targets(snapshot, preemptor, settings)
@@ -142,16 +144,18 @@ class _Claim(NamedTuple):
             found = classical_targets(snapshot, preemptor)
         return [target.workload for target in found]
 
-    def may_use_fair_sharing(self) -> "_Claim":
+    def may_use_fair_sharing(self) -> "_Attempt":
         return self._replace(preemptor=replace(self.preemptor, may_use_fair_sharing=True))
 
-    def without_protection(self) -> "_Claim":
+    def without_protection(self) -> "_Attempt":
         options = replace(self.settings.options, min_run_time_ms=0)
         return self._replace(settings=replace(self.settings, options=options))
 
-    def without_sparing(self) -> "_Claim":
-        nobody = replace(self.preemptor, spared=frozenset(), spared_within_nominal=frozenset())
-        return self._replace(preemptor=nobody)
+    def without_sparing(self) -> "_Attempt":
+        unrestrained = replace(
+            self.preemptor, spared=frozenset(), spared_within_nominal=frozenset()
+        )
+        return self._replace(preemptor=unrestrained)
 
 
 def diagnose_failed_preemption(
@@ -163,11 +167,11 @@ def diagnose_failed_preemption(
     now_ms: int,
     preemption_delay: PreemptionDelay | None,
 ) -> Reason:
-    """Return why nobody gives way to *claimant*, for whom the search found no targets.
+    """Return why *preemptor* found no victims.
 
-    *held_back* is until when it may not ask by fair sharing. Comparisons that are told hold.
-    *snapshot* is left as it was. Cost: two searches, up to six where options hold the claimant
-    back, and a look at each queue of the tree.
+    *preemption_delay* is until when it may not preempt by fair sharing. Reported comparisons hold.
+    *snapshot* is left as it was. Cost: two searches, up to six where options restrain the
+    preemptor, and a look at each queue of the tree.
     """
     rules = snapshot.rules[preemptor.queue].preemption
     if rules.within_cluster_queue == rules.reclaim_within_cohort == "Never":
@@ -175,20 +179,20 @@ def diagnose_failed_preemption(
     tallies = tuple(_tallies(snapshot, preemptor))
     if not (tallies[0].count or tallies[-1].count):
         return Reason(code=NO_CANDIDATES_ALLOWED, queue=preemptor.queue, tallies=tallies)
-    claim = _Claim(preemptor, settings, preemption_delay)
-    free = claim.may_use_fair_sharing().without_protection().without_sparing()
-    if free == claim:
-        return _refusal(snapshot, claim, axes)
+    attempt = _Attempt(preemptor, settings, preemption_delay)
+    free = attempt.may_use_fair_sharing().without_protection().without_sparing()
+    if free == attempt:
+        return _refusal(snapshot, attempt, axes)
     for looser in (
-        claim.may_use_fair_sharing(),
-        claim.without_protection(),
-        claim.without_sparing(),
+        attempt.may_use_fair_sharing(),
+        attempt.without_protection(),
+        attempt.without_sparing(),
         free,
     ):
-        found = _held_back(snapshot, claim, looser, now_ms)
+        found = _restraining_option(snapshot, attempt, looser, now_ms)
         if found is not None:
             return found
-    return _refusal(snapshot, claim if free.targets(snapshot) else free, axes)
+    return _refusal(snapshot, attempt if free.targets(snapshot) else free, axes)
 
 
 def _tallies(snapshot: Snapshot, preemptor: Preemptor) -> Iterator[Tally]:
@@ -225,19 +229,21 @@ def _queues(snapshot: Snapshot, queue: QueueName) -> Iterator[QueueName]:
         below.extend(snapshot.children.get(name, ()))
 
 
-def _held_back(snapshot: Snapshot, claim: _Claim, looser: _Claim, now_ms: int) -> Reason | None:
-    """Return which option keeps those safe whom a looser claim finds; None if it is none."""
-    preemptor, queue = claim.preemptor, claim.preemptor.queue
+def _restraining_option(
+    snapshot: Snapshot, attempt: _Attempt, looser: _Attempt, now_ms: int
+) -> Reason | None:
+    """Return which option protects the targets of a looser attempt; None if none does."""
+    preemptor, queue = attempt.preemptor, attempt.preemptor.queue
     found = looser.targets(snapshot)
     others = [each for each in found if each.queue != queue]
-    if others and claim.preemption_delay is not None and looser.preemptor.may_use_fair_sharing:
-        until_ms, code = claim.preemption_delay
+    if others and attempt.preemption_delay is not None and looser.preemptor.may_use_fair_sharing:
+        until_ms, code = attempt.preemption_delay
         names = tuple(each.name for each in others)
         return Reason(code=code, queue=queue, names=names, remaining_ms=until_ms - now_ms)
     protected = [each for each in others if each.is_protected]
-    if protected and looser.settings != claim.settings:
-        last, found = _first_to_be_free(snapshot, claim, looser, protected)
-        end_ms = last.reserved_ms + claim.settings.options.min_run_time_ms
+    if protected and looser.settings != attempt.settings:
+        last, found = _first_unprotected(snapshot, attempt, looser, protected)
+        end_ms = last.reserved_ms + attempt.settings.options.min_run_time_ms
         return _protected(last, found, end_ms - now_ms)
     spared = preemptor.spared | preemptor.spared_within_nominal
     looping = tuple(each.name for each in others if each.name in spared)
@@ -246,18 +252,18 @@ def _held_back(snapshot: Snapshot, claim: _Claim, looser: _Claim, now_ms: int) -
     return None
 
 
-def _first_to_be_free(
-    snapshot: Snapshot, claim: _Claim, looser: _Claim, protected: list[AdmittedWorkload]
+def _first_unprotected(
+    snapshot: Snapshot, attempt: _Attempt, looser: _Attempt, protected: list[AdmittedWorkload]
 ) -> tuple[AdmittedWorkload, list[AdmittedWorkload]]:
-    """Return after whose protection the claim succeeds first, and who gives way then.
+    """Return after which protection the attempt first succeeds, and which workloads give way then.
 
-    As if more who are free never made it harder; where they do, a later moment is told, or of those
-    who give way then nobody is protected: those are told whom it would find now. Cost: a search
-    for each halving of those who are protected.
+    As if fewer protected workloads never made it harder; where they do, a later moment is reported,
+    or none of the workloads that give way then is protected: then those are reported that would be
+    found now. Cost: a search for each halving of the protected workloads.
     """
     everybody = [
         each
-        for queue in _queues(snapshot, claim.preemptor.queue)
+        for queue in _queues(snapshot, attempt.preemptor.queue)
         for each in snapshot.admitted(queue).workloads
         if each.is_protected
     ]
@@ -280,7 +286,7 @@ def _freed(admitted: AdmittedWorkload) -> tuple[int, str]:
 
 
 def _protected(last: AdmittedWorkload, found: list[AdmittedWorkload], remaining_ms: int) -> Reason:
-    """Name the one that is protected longest of those who have to give way."""
+    """Name the workload that is protected longest of those that would give way."""
     protected = sum(each.is_protected for each in found)
     things = "workloads that would give way"
     tally = Tally(count=protected, of=len(found), things=things, what="are protected")
@@ -293,30 +299,30 @@ def _protected(last: AdmittedWorkload, found: list[AdmittedWorkload], remaining_
     )
 
 
-def _refusal(snapshot: Snapshot, claim: _Claim, axes: QuotaAxes) -> Reason:
-    """Return why those who may be asked do not give way: too little, or the rules forbid it."""
-    preemptor, settings, _ = claim
+def _refusal(snapshot: Snapshot, attempt: _Attempt, axes: QuotaAxes) -> Reason:
+    """Return why the candidates do not give way: they use too little, or the rules forbid it."""
+    preemptor, settings, _ = attempt
     if settings.fair_sharing:
-        room = fair_capacity(snapshot, preemptor, settings)
+        capacity = fair_capacity(snapshot, preemptor, settings)
     else:
-        room = classical_capacity(snapshot, preemptor)
+        capacity = classical_capacity(snapshot, preemptor)
     short = tuple(
         Comparison(
             queue=preemptor.queue,
             axis=axes.axes[axis],
             left=(Term("request", amount),),
             relation=">",
-            right=Term("available then", max(0, room[axis])),
+            right=Term("available then", max(0, capacity[axis])),
         )
         for axis, amount in preemptor.usage
-        if amount > max(0, room[axis])
+        if amount > max(0, capacity[axis])
     )
     if short:
         return Reason(code=TOO_LITTLE_TO_TAKE, queue=preemptor.queue, comparisons=short)
     if not settings.fair_sharing:
         return _borrowing_forbidden(snapshot, preemptor, axes)
     refusal = first_refusal(snapshot, preemptor, settings)
-    assert refusal is not None, "who may take all that it needs is refused by the shares alone"
+    assert refusal is not None, "with enough to take, only the shares refuse"
     return Reason(
         code=SHARES_FORBID,
         queue=refusal.side,
@@ -326,7 +332,7 @@ def _refusal(snapshot: Snapshot, claim: _Claim, axes: QuotaAxes) -> Reason:
 
 
 def _borrowing_forbidden(snapshot: Snapshot, preemptor: Preemptor, axes: QuotaAxes) -> Reason:
-    """Return by how much the claimant would borrow, which it may not at the expense of others."""
+    """Return by how much the preemptor would borrow, which it may not at the expense of others."""
     tree, queue = snapshot.tree, preemptor.queue
     beyond = tuple(
         Comparison(

@@ -1,4 +1,4 @@
-"""Why a workload that has quota gives way: the numbers behind each rule that took it."""
+"""Why an admitted workload gives way: the numbers behind each rule that took it."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ def evict_reason(
 ) -> Reason:
     """Return why *target* gives way to the workload of *nomination*.
 
-    In *tree* nobody has left yet, and the workload has nothing; earlier turns count. *rules* are
+    In *tree* no victim has left yet, and the workload has nothing; earlier turns count. *rules* are
     those of its queue.
     """
     match target.reason:
@@ -52,8 +52,8 @@ def _in_cluster_queue(pending: PendingWorkload, admitted: AdmittedWorkload) -> R
 def _in_cohort_reclamation(
     tree: QuotaTree, axes: QuotaAxes, nomination: Nomination, admitted: AdmittedWorkload
 ) -> Reason:
-    """Return on which of the axes that lack the queue of *holder* borrows."""
-    assert nomination.assignment is not None, "who preempts has flavors"
+    """Return on which of the axes that lack the queue of *admitted* borrows."""
+    assert nomination.assignment is not None, "a preemptor has flavors"
     queue = admitted.queue
     compared = [
         Comparison(
@@ -72,7 +72,7 @@ def _in_cohort_reclamation(
 def _in_cohort_fair_sharing(compared: ShareComparison) -> Reason:
     """Return both sides, and what the strategy compared.
 
-    Borrowers of weight 0 have infinite shares and are told apart by what they have before weights.
+    Borrowers of weight 0 have infinite shares and are compared by what they have before weights.
     """
     is_final = compared.strategy == "LessThanOrEqualToFinalShare"
     ours = compared.preemptor_after

@@ -1,4 +1,4 @@
-"""Why a workload does not get in: what lacks on its flavors, where in the tree, and who has it."""
+"""Why workloads wait: what lacks on their flavors, where in the tree, and which queues use it."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -32,11 +32,11 @@ EXCEEDS_MAX_QUOTA: Final = "ExceedsMaxQuota"
 WAITING_FOR_QUOTA: Final = "WaitingForQuota"
 PENDING_EVALUATION: Final = "PendingEvaluation"
 
-MOST_USERS: Final = 5  # told for each axis
+MOST_USERS: Final = 5  # listed for each axis
 
 
 class QuotaReasons:
-    """Says why workloads wait, on one snapshot that stays as it is."""
+    """Says why workloads lack quota, on one snapshot that stays as it is."""
 
     def __init__(
         self,
@@ -45,21 +45,22 @@ class QuotaReasons:
         settings: KueueSettings,
         held_on: Snapshot | None = None,
     ) -> None:
-        """Look at nobody yet; *held_on* tells who has what, if *snapshot* counts more than that."""
+        """Look at no workload yet; *held_on* has the present usage, if *snapshot* counts more."""
         self._snapshot = snapshot
         self._held_on = held_on or snapshot
         self._axes = axes
-        self.nominator = Nominator(snapshot, axes, settings, stays=True)
+        self.nominator = Nominator(snapshot, axes, settings, unchanged=True)
         self._held: dict[tuple[QueueName, int], list[Held]] = {}
 
     def of(
         self, pending: PendingWorkload, eligibility: Sequence[Sequence[Eligibility]] | None = None
     ) -> Reason:
-        """Return why *waiting* does not get in; *eligibility* is by pod set and resource group.
+        """Return why *pending* is not admitted; *eligibility* is by pod set and resource group.
 
-        What nobody's leaving could mend comes first. Quota is judged by as few pods as it may be
-        admitted with. If nothing lacks, others merely had their turn before: no numbers are told.
-        Cost: that of an assignment of flavors; for each queue where room ends, once, those below.
+        What no eviction could change comes first. Quota is judged by as few pods as it may be
+        admitted with. If nothing lacks, other heads merely had their turns before: then there are
+        no numbers. Cost: that of an assignment of flavors; for each queue where quota ends, once,
+        those below.
         """
         groups = self._snapshot.rules[pending.queue].resource_groups
         missing = {name for demand in pending.demands for name in uncovered(groups, demand)}
@@ -70,20 +71,20 @@ class QuotaReasons:
         if against is not None:
             return Reason(code=NO_MATCHING_FLAVOR, queue=pending.queue, names=against)
         with_fewest_pods = self.nominator.with_fewest_pods(pending)
-        asked = "request" if with_fewest_pods.counts() == pending.counts() else "least request"
+        request = "request" if with_fewest_pods.counts() == pending.counts() else "least request"
         lacking = self._lacking(with_fewest_pods)
         if any(trial.amount > trial.potential for trial in lacking):
-            return self._exceeds(pending, asked, lacking)
-        return self._waits(pending, asked, lacking)
+            return self._exceeds(pending, request, lacking)
+        return self._waits(pending, request, lacking)
 
-    def has_room(self, pending: PendingWorkload) -> bool:
-        """Return whether nothing lacks for *waiting*, which some flavor suits."""
+    def fits(self, pending: PendingWorkload) -> bool:
+        """Return whether nothing lacks for *pending*, which some flavor suits."""
         return not self._lacking(self.nominator.with_fewest_pods(pending))
 
     def _against_all_flavors(
         self, pending: PendingWorkload, eligibility: Sequence[Sequence[Eligibility]] | None
     ) -> tuple[str, ...] | None:
-        """Return what speaks against each flavor of the first group that has none for the pods."""
+        """Return why each flavor does not suit, for the first group that has none for the pods."""
         groups = self._snapshot.rules[pending.queue].resource_groups
         for at, demand in enumerate(pending.demands):
             for number, _ in demand_by_group(groups, demand):
@@ -111,14 +112,14 @@ class QuotaReasons:
         return list(lacking.values())
 
     def _exceeds(
-        self, pending: PendingWorkload, asked: str, lacking: Sequence[FlavorTrial]
+        self, pending: PendingWorkload, request: str, lacking: Sequence[FlavorTrial]
     ) -> Reason:
         tree = self._snapshot.tree
         compared = [
             Comparison(
                 queue=QueueName(tree.potential_ends_at(pending.queue, trial.fit.axis)),
                 axis=self._axes.axes[trial.fit.axis],
-                left=(Term(asked, trial.amount),),
+                left=(Term(request, trial.amount),),
                 relation=">",
                 right=Term("potential", trial.potential),
             )
@@ -128,7 +129,7 @@ class QuotaReasons:
         return Reason(code=EXCEEDS_MAX_QUOTA, queue=compared[0].queue, comparisons=tuple(compared))
 
     def _waits(
-        self, pending: PendingWorkload, asked: str, lacking: Sequence[FlavorTrial]
+        self, pending: PendingWorkload, request: str, lacking: Sequence[FlavorTrial]
     ) -> Reason:
         tree = self._snapshot.tree
         compared: list[Comparison] = []
@@ -139,7 +140,7 @@ class QuotaReasons:
                 Comparison(
                     queue=end,
                     axis=self._axes.axes[trial.fit.axis],
-                    left=(Term(asked, trial.amount),),
+                    left=(Term(request, trial.amount),),
                     relation=">",
                     right=Term("available", trial.available),
                 )
@@ -153,10 +154,10 @@ class QuotaReasons:
         )
 
     def _largest_users(self, end: QueueName, axis: int, own: QueueName) -> tuple[Held, ...]:
-        """Return who at or below *end* uses most of an axis, the largest borrowers first.
+        """Return the queues at or below *end* that use most of an axis, largest borrowers first.
 
-        What a node retains for its own is no loss to others, so who uses no more is left out, but
-        for the queue that is lacking itself.
+        What a node retains is no loss to others, so a queue that uses no more is left out, but for
+        the queue that is lacking itself.
         """
         users = self._held.get((end, axis))
         if users is None:
@@ -190,7 +191,7 @@ class QuotaReasons:
 
 
 def _by_size(held: Held) -> tuple[int, int, QueueName]:
-    """Return by what holders are told, the largest borrowers first."""
+    """Return what sorts users, the largest borrowers first."""
     return (-held.borrowed, -held.amount, held.queue)
 
 
@@ -200,24 +201,24 @@ def _distance(trials: Sequence[FlavorTrial]) -> tuple[int, Fraction, Fraction]:
     How its worst resource could be met; by what part of the request the worst lacks for good; by
     what part it lacks now.
     """
-    asked = [each.amount or 1 for each in trials]
+    request = [each.amount or 1 for each in trials]
     for_good = [max(0, each.amount - each.potential) for each in trials]
     return (
         -min(each.fit.mode for each in trials),
-        max(map(Fraction, for_good, asked)),
-        max(map(Fraction, map(_lack, trials), asked)),
+        max(map(Fraction, for_good, request)),
+        max(map(Fraction, map(_lack, trials), request)),
     )
 
 
 def _lack(trial: FlavorTrial) -> int:
-    """Return by how much more is asked than is available."""
+    """Return by how much more is requested than is available."""
     return max(0, trial.amount - max(0, trial.available))
 
 
 BEHIND_HEAD: Final = "BehindHead"
 QUOTA_IS_KEPT: Final = "QuotaIsKept"
 PREEMPTION: Final = "preemption"
-_ABOUT_ROOM: Final = (WAITING_FOR_QUOTA, QUOTA_IS_KEPT)
+_ABOUT_QUOTA: Final = (WAITING_FOR_QUOTA, QUOTA_IS_KEPT)
 
 
 class WaitExplainer:
@@ -231,37 +232,39 @@ class WaitExplainer:
         demands: DemandReader,
         now_ms: int,
     ) -> None:
-        """Look at what *rounds*, which are over, left behind."""
+        """Look at *outcome*, what the rounds left behind."""
         self._state = state
         self._outcome = outcome
         self._settings = settings
         self._demands = demands
         self._now_ms = now_ms
         self._promised = outcome.preempting()
-        self._as_it_is = QuotaReasons(outcome.snapshot, state.axes, settings)
-        self._as_kept = QuotaReasons(outcome.as_reserved(), state.axes, settings, outcome.snapshot)
-        self._if_all_left = self._without_promises()
+        self._at_present = QuotaReasons(outcome.snapshot, state.axes, settings)
+        self._as_reserved = QuotaReasons(
+            outcome.as_reserved(), state.axes, settings, outcome.snapshot
+        )
+        self._once_evicted_left = self._without_promises()
         self._decided_on = outcome.decided_on
-        self._nominator = self._as_it_is.nominator
+        self._nominator = self._at_present.nominator
         if self._decided_on is not outcome.snapshot:
-            self._nominator = Nominator(self._decided_on, state.axes, settings, stays=True)
+            self._nominator = Nominator(self._decided_on, state.axes, settings, unchanged=True)
         self._known: dict[Hashable, tuple[Reason, tuple[FailedClaim, ...]]] = {}
 
-    def of(self, lines: Iterable[PendingQueue]) -> Iterator[Wait]:
-        """Yield the waits of all who were neither admitted nor promised anything.
+    def of(self, queues: Iterable[PendingQueue]) -> Iterator[Wait]:
+        """Yield the waits of all workloads that were neither admitted nor promised anything.
 
-        Cost: that of one search for each queue and each kind of request that waits there.
+        Cost: that of one search for each queue and each scheduling hash in it.
         """
         promised = {turn.nomination.pending.name for turn in self._promised}
-        for line in lines:
-            for pending, head in line.not_admitted():
+        for queue in queues:
+            for pending, head in queue.not_admitted():
                 if pending.name in promised:
                     continue
                 if head is not None:
                     reason = Reason(code=BEHIND_HEAD, queue=pending.queue, names=(head.name,))
                     yield Wait(workload=pending.name, reason=reason)
                     continue
-                reason, claims = self._explained(pending, line.scheduling_hash(pending.name))
+                reason, claims = self._explained(pending, queue.scheduling_hash(pending.name))
                 yield Wait(workload=pending.name, reason=reason, claims=claims)
 
     def _explained(
@@ -270,54 +273,56 @@ class WaitExplainer:
         workload = self._state.workloads[pending.name]
         rules = self._outcome.snapshot.rules[pending.queue]
         eligibility = self._demands.eligibility(workload, rules)
-        # Equal shapes may have lost the same flavors for different reasons, wait for different
-        # times before they may ask, or be older than others of their queue.
-        line = self._outcome.snapshot.admitted(pending.queue).workloads
-        newer = sum(each.queued_ms > pending.queued_ms for each in line)
-        eq_class = (
+        # Workloads with equal hashes may have lost the same flavors for different reasons, wait
+        # for different times before they may preempt, or be older than others of their queue.
+        admitted = self._outcome.snapshot.admitted(pending.queue).workloads
+        newer = sum(each.queued_ms > pending.queued_ms for each in admitted)
+        key = (
             pending.queue,
             scheduling_hash,
             eligibility,
             self._outcome.preemption_delay(pending),
             newer,
         )
-        found = self._known.get(eq_class)
+        found = self._known.get(key)
         if found is None:
             reason = self._reason(pending, eligibility)
-            found = self._known[eq_class] = reason, self._claims(pending, reason)
+            found = self._known[key] = reason, self._claims(pending, reason)
         return found
 
     def _reason(self, pending: PendingWorkload, eligibility: Eligibilities | None) -> Reason:
-        reason = self._as_it_is.of(pending, eligibility)
+        reason = self._at_present.of(pending, eligibility)
         if (reason.comparisons or reason.names) and not self._would_fit_then(pending, reason):
             return reason
-        # It would fit, if other heads did not keep the room.
-        kept = self._as_kept.of(pending, eligibility)
-        if not kept.comparisons:
+        # It would fit, if other heads did not reserve quota.
+        reserved = self._as_reserved.of(pending, eligibility)
+        if not reserved.comparisons:
             return reason
-        lacking = {self._state.axes.axes.index(each.axis) for each in kept.comparisons if each.axis}
-        keepers = [
+        lacking = {
+            self._state.axes.axes.index(each.axis) for each in reserved.comparisons if each.axis
+        }
+        reserving = [
             turn.nomination.pending.name
             for turn in self._outcome.reserving()
             if any(axis in lacking for axis, _ in turn.reserved)
         ]
-        return replace(kept, code=QUOTA_IS_KEPT, names=tuple(sorted(keepers)))
+        return replace(reserved, code=QUOTA_IS_KEPT, names=tuple(sorted(reserving)))
 
     def _without_promises(self) -> QuotaReasons | None:
-        """Return the tree without those who leave, if others are kept from what they leave."""
+        """Return the tree without evicted workloads, if what they free is promised."""
         if not (self._settings.keeps_promises and self._outcome.snapshot.evicted()):
             return None
         later = without_evicted(self._outcome.snapshot)
         return QuotaReasons(later, self._state.axes, self._settings)
 
     def _would_fit_then(self, pending: PendingWorkload, lacking: Reason) -> bool:
-        """Return whether it could have what others leave, if that were promised to nobody."""
-        if self._if_all_left is None or lacking.code != WAITING_FOR_QUOTA:
+        """Return whether it could have what victims free, if that were promised to no workload."""
+        if self._once_evicted_left is None or lacking.code != WAITING_FOR_QUOTA:
             return False
-        return self._if_all_left.has_room(pending)
+        return self._once_evicted_left.fits(pending)
 
     def _claims(self, pending: PendingWorkload, lacking: Reason) -> tuple[FailedClaim, ...]:
-        """Return why nobody gives way, as things stand at the end, for what is *lacking*."""
+        """Return why preemption fails for what is *lacking*, as things stand at the end."""
         pending = self._nominator.with_fewest_pods(self._outcome.restrained(pending))
         nomination = self._nominator.nominate(pending)
         if nomination.mode() is AssignmentMode.FIT:
@@ -325,7 +330,9 @@ class WaitExplainer:
         if nomination.assignment is None:
             beyond = self._beyond_quota(pending, lacking)
             return (FailedClaim(action=PREEMPTION, reason=beyond),) if beyond.comparisons else ()
-        if nomination.targets:  # others came after its turn, and it has not been asked again
+        if (
+            nomination.targets
+        ):  # others were admitted after its turn, and it was not nominated again
             return (FailedClaim(action=PREEMPTION, reason=Reason(code=PENDING_EVALUATION)),)
         preemptor = pending.preemptor(nomination.assignment.usage, nomination.assignment.need)
         reason = diagnose_failed_preemption(
@@ -339,10 +346,10 @@ class WaitExplainer:
         return (FailedClaim(action=PREEMPTION, reason=reason),)
 
     def _beyond_quota(self, pending: PendingWorkload, lacking: Reason) -> Reason:
-        """Return by how much it would borrow, for which its queue may not take from others."""
+        """Return by how much it would borrow, for which its queue may not preempt others."""
         tree, queue = self._decided_on.tree, pending.queue
         compared = []
-        for each in lacking.comparisons if lacking.code in _ABOUT_ROOM else ():
+        for each in lacking.comparisons if lacking.code in _ABOUT_QUOTA else ():
             number = self._state.axes.axes.index(each.axis) if each.axis else None
             if number is None:
                 continue

@@ -1,7 +1,7 @@
-"""From a cluster's state to what the cycles of Kueue's rules look at, one tree at a time.
+"""From a cluster's state to the snapshots of Kueue's rules, one cohort tree at a time.
 
 Quota is shared inside the tree below one root and never between trees, so each tree is planned on
-its own. Who was told to leave still has its quota until it has left.
+its own. An evicted workload has its quota until it has left.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -26,13 +26,13 @@ def snapshots(
     now_ms: int,
     drained: Container[WorkloadName],
     local_usage: LocalQueueUsage | None = None,
-    lines: Mapping[QueueName, AdmittedWorkloads] | None = None,
+    by_queue: Mapping[QueueName, AdmittedWorkloads] | None = None,
 ) -> Iterator[Snapshot]:
-    """Yield one snapshot for each tree in which somebody waits, by the name of its root.
+    """Yield one snapshot for each tree with pending workloads, by the name of its root.
 
-    Those *drained* are leaving as well. Who is held as a victim uses quota and is not asked.
-    *lines* are those of all queues, if they are known. Cost: O(nodes x axes), and without *lines* a
-    look at each workload of these trees.
+    The workloads in *drained* are leaving as well. A workload that is held as a victim uses quota
+    and is no candidate. *by_queue* are the admitted workloads, if they are known. Cost: O(nodes x
+    axes), and without *by_queue* a look at each workload of these trees.
     """
     waited_for = set(state.waited_for())
     for names in trees_of(state):
@@ -41,12 +41,12 @@ def snapshots(
         rules = rules_of(state, names)
         admitted = (
             []
-            if lines is not None
+            if by_queue is not None
             else _admitted_workloads(state, settings, now_ms, drained, rules)
         )
         parents = {name: state.queues[name].parent for name in names}
         tree = quota_tree(state, names, rules)
-        yield Snapshot(tree, parents, rules, admitted, local_usage, lines=lines)
+        yield Snapshot(tree, parents, rules, admitted, local_usage, by_queue=by_queue)
 
 
 def _admitted_workloads(
@@ -56,23 +56,23 @@ def _admitted_workloads(
     drained: Container[WorkloadName],
     rules: Mapping[QueueName, ClusterQueue],
 ) -> list[AdmittedWorkload]:
-    """Return who may be asked in the queues of one tree, whose *rules* these are."""
+    """Return the candidates for preemption in the queues of one tree, whose *rules* these are."""
     admitted = [
         admitted_workload(state, workload, settings, now_ms, is_drained=workload in drained)
         for name in rules
         for workload in state.queued(name)
         if workload in state.runs
     ]
-    # Kueue asks nobody in a queue that is not active. Who leaves one makes room all the same,
-    # which matters where room is promised.
-    counts_room, held = settings.keeps_promises, state.holds.victim_workloads()
+    # Kueue preempts nothing in a queue that is not active. A workload that leaves one frees
+    # quota all the same, which matters where it is promised.
+    counts_freed, held = settings.keeps_promises, state.holds.victim_workloads()
     active = {name for name in rules if is_active(state, rules[name])}
-    admitted = [h for h in admitted if h.queue in active or (counts_room and h.is_evicted)]
+    admitted = [h for h in admitted if h.queue in active or (counts_freed and h.is_evicted)]
     return [h for h in admitted if h.is_evicted or h.name not in held]
 
 
 def empty_snapshot(state: ClusterState, names: list[QueueName]) -> Snapshot:
-    """Return the tree of *names* as if nobody had quota."""
+    """Return the tree of *names* as if no workload were admitted."""
     rules = rules_of(state, names)
     nodes = [quota_node(state, state.queues[name]) for name in names]
     tree = QuotaTree([axis.resource for axis in state.axes.axes], nodes)
@@ -118,7 +118,7 @@ def admitted_workload(
     *,
     is_drained: bool,
 ) -> AdmittedWorkload:
-    """Return one who has quota as the search for victims sees it."""
+    """Return an admitted workload as the search for victims sees it."""
     workload, run = state.workloads[name], state.runs[name]
     reserved_ms = run.started_ms() or 0
     return AdmittedWorkload(

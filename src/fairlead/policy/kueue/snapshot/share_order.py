@@ -1,8 +1,8 @@
-"""The children of each cohort in the order of asking for victims, kept between searches.
+"""The children of each cohort in the order in which they lose workloads, kept between searches.
 
-A search charges its claimant and takes workloads away, but all of that is undone. So the order at
-rest is kept here, for each way of asking, and a search only looks at what it changes itself. What
-changed for good, because a workload was admitted or left, is put right when next looked at.
+A search charges its preemptor and takes workloads away, but all of that is undone. So the order at
+rest is kept here, for each candidate filter, and a search only looks at what it changes itself.
+What changed for good, because a workload was admitted or left, is corrected when next looked at.
 """
 
 from bisect import bisect_left, insort
@@ -27,7 +27,7 @@ def cohort_entry(rank: Rank, name: QueueName) -> Entry:
 
 
 def queue_entry(rank: Rank, name: QueueName, first: AdmittedWorkload, *, is_own: bool) -> Entry:
-    """Return where a ClusterQueue stands that would lose *first*; of equals its own is last."""
+    """Return where a ClusterQueue stands that would lose *first*; of equals the own one is last."""
     weightless, share = rank
     tie = not first.is_evicted, is_own, first.priority, -first.reserved_ms, first.name
     return not weightless, -share, True, tie, name
@@ -41,21 +41,21 @@ class ShareOrder:
         tree: QuotaTree,
         parents: Mapping[QueueName, QueueName | None],
         children: Mapping[QueueName, Sequence[QueueName]],
-        lines: Mapping[QueueName, AdmittedWorkloads],
+        admitted: Mapping[QueueName, AdmittedWorkloads],
     ) -> None:
-        """Look at nothing yet; *tree* and *lines*, which has the leaves, may change later."""
+        """Look at nothing yet; *tree* and *admitted*, which has the leaves, may change later."""
         self._tree = tree
         self._parents = parents
         self._children = children
-        self._lines = lines
+        self._admitted = admitted
         self._siblings: dict[QueueName, dict[CandidateFilter, _Siblings]] = {}
         self._without: dict[QueueName, dict[tuple[QueueName, CandidateFilter], Rank]] = {}
         self._changed: set[QueueName] = set()  # since `catch_up`, whatever the tree says
 
     def refresh(self) -> None:
-        """Take note of what changed; to be called at rest, before a search changes anything.
+        """Follow what changed; to be called at rest, before a search changes anything.
 
-        Cost: the nodes that were charged since, times the ways of asking known at their parents.
+        Cost: the nodes that were charged since, times the filters known at their parents.
         """
         changed, self._changed = self._changed, set()
         changed.update(map(QueueName, self._tree.changes()))
@@ -65,7 +65,7 @@ class ShareOrder:
             if parent is not None:
                 for siblings in self._siblings.get(parent, {}).values():
                     siblings.stale.add(name)
-            # Those above may not notice, but would notice less or more later.
+            # Nodes above may not notice now, but would notice less or more later.
             while parent is not None and parent not in above:
                 above.add(parent)
                 parent = parents[parent]
@@ -73,7 +73,7 @@ class ShareOrder:
             self._without.pop(name, None)
 
     def changed(self, queue: QueueName) -> None:
-        """Take note that others have quota of *queue*, though perhaps for as much as before."""
+        """Note that other workloads of *queue* are admitted, though perhaps with the same usage."""
         self._changed.add(queue)
 
     def below(
@@ -84,7 +84,7 @@ class ShareOrder:
     ) -> list[Entry]:
         """Return the entries below *cohort*, in their order; not to be changed.
 
-        All that are below must be at rest but *besides*, whose entries may be old ones. Cost: the
+        All that are below must be at rest but *besides*, whose entries may be outdated. Cost: the
         children, the first time; then those that changed since.
         """
         known = self._siblings.setdefault(cohort, {})
@@ -101,37 +101,37 @@ class ShareOrder:
     def rank_without_one(
         self, side: QueueName, queue: QueueName, candidate_filter: CandidateFilter
     ) -> Rank:
-        """Return the highest rank that *side* can have without one of those asked in *queue*.
+        """Return the highest rank of *side* without one candidate of *queue*.
 
-        Nothing below *side* may have changed since `catch_up`. Cost: O(1); the first time, and
-        after a change, a look at each usage that occurs.
+        Nothing below *side* may have changed since `refresh`. Cost: O(1); the first time, and after
+        a change, a look at each usage that occurs.
         """
         known = self._without.setdefault(side, {})
         rank = known.get((queue, candidate_filter))
         if rank is None:
-            tree, usages = self._tree, self._lines[queue].matching(candidate_filter).usages
+            tree, usages = self._tree, self._admitted[queue].matching(candidate_filter).usages
             rank = max(tree.rank_without(side, queue, usage) for usage in usages)
             known[queue, candidate_filter] = rank
         return rank
 
     def _entry(self, name: QueueName, candidate_filter: CandidateFilter) -> Entry | None:
-        """Return where a node stands; None if nobody there can be asked."""
+        """Return where a node stands; None if it has no candidates."""
         tree = self._tree
         rank = tree.rank(name)
-        # Who borrows may have the least rank too, where there is nothing to lend.
+        # A borrower may have the least rank too, where there is nothing to lend.
         if rank == LEAST_RANK and not tree.is_borrowing(name):
             return None
-        line = self._lines.get(name)
-        if line is None:
+        workloads = self._admitted.get(name)
+        if workloads is None:
             return cohort_entry(rank, name)
         if not tree.borrows_any(name, candidate_filter.need):
             return None
-        matching = line.matching(candidate_filter).workloads
+        matching = workloads.matching(candidate_filter).workloads
         return queue_entry(rank, name, matching[0], is_own=False) if matching else None
 
 
 class _Siblings:
-    """The entries of one cohort for one way of asking, and whose entries are out of date."""
+    """The entries of one cohort for one filter, and which of them are outdated."""
 
     __slots__ = ("_by_name", "entries", "stale")
 
@@ -141,7 +141,7 @@ class _Siblings:
         self._by_name: dict[QueueName, Entry] = {}
 
     def put(self, name: QueueName, entry: Entry | None) -> None:
-        """Let *entry* stand for a child from now on."""
+        """Replace the entry of a child."""
         old = self._by_name.pop(name, None)
         if old is not None:
             del self.entries[bisect_left(self.entries, old)]

@@ -1,11 +1,4 @@
-"""How much of a node's quota others use.
-
-Kueue counts what is borrowed, never from whom: quota that rises to a cohort is one pool. Still a
-team asks how much of its quota is away. This module keeps books that answer: what the children of
-a cohort borrow, and what the cohort itself lends upward, comes from the cohort's own quota first,
-since nobody else waits for it; the rest comes from the children that leave quota idle, in
-proportion to what each leaves idle. No decision depends on it.
-"""
+"""What each ClusterQueue and Cohort has, uses, borrows, lends and could take by Kueue's rules."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,10 +17,16 @@ from fairlead.model.state import ClusterState
 def lent_quota(tree: QuotaTree, nodes: Sequence[QuotaNode]) -> dict[str, Amounts]:
     """Return for each of *nodes*, those of *tree* with parents first, what it lends, per axis.
 
+    Kueue counts what is borrowed, never from which queue: quota that rises to a cohort is one pool.
+    Still a team asks how much of its quota others use. So what the children of a cohort borrow, and
+    what the cohort itself lends upward, is taken from the cohort's own quota first, since no other
+    queue waits for it; the rest from children that leave quota idle, in proportion to that. No
+    decision depends on it.
+
     Nothing is lent that is retained or used, and a root lends nothing. At every cohort the books
     balance: what its children lend and what it gives of its own is what its children borrow, less
     what it borrows itself, and what it lends. (A root that has less than is used borrows that from
-    nobody.) A child's part is exact to one base unit. Cost: O(nodes x axes).
+    no node.) A child's part is exact to one base unit. Cost: O(nodes x axes).
     """
     families: defaultdict[str, list[str]] = defaultdict(list)
     for node in nodes:
@@ -79,7 +78,7 @@ class KueueShare(msgspec.Struct, frozen=True, kw_only=True):
     subtree: Amounts  # its own quota and what its children lend
     retained: Amounts  # the part that its parent never sees
     charged: Amounts  # of a cohort: what its children use beyond what they retain
-    borrowed: Amounts  # 0 at a root, which has nobody to borrow from
+    borrowed: Amounts  # 0 at a root, which has nothing to borrow from
     lent: Amounts  # what others use of the quota that its parent sees
     available: Amounts  # negative after quota was taken away under running work
     potential: Amounts  # the most it could ever hold
@@ -88,7 +87,7 @@ class KueueShare(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KueueShares:
-    """Quota, use and dominant share of every node, and the tree they come from."""
+    """Quota, usage and dominant share of every node, and the tree they come from."""
 
     def __init__(self, state: ClusterState):
         """Set up the quota tree of *state*. Cost: O(nodes x axes)."""
@@ -130,7 +129,7 @@ class KueueShares:
 
 
 def _charged_to(state: ClusterState, queue: QueueName) -> Amounts:
-    """Return what counts against the quota of *queue*: until it has left, what is evicted does."""
+    """Return what counts against the quota of *queue*, evicted workloads included."""
     sums = state.sums[queue]
     return tuple(map(add, sums.allocated, sums.leaving))
 

@@ -1,8 +1,8 @@
-"""Quota, use and holders of every ClusterQueue at one moment, for one cycle to try things on.
+"""Quota, usage and admitted workloads of every ClusterQueue at one moment, to try things on.
 
-The tree counts what is used, here and above; the holders stand in the order in which they would
-give way. A search takes holders away and puts them back, so the lists stay as they are and only the
-tree is changed. What searches found out about the lists and the tree at rest is kept for the next.
+The tree counts what is used, here and above; admitted workloads are in the order of eviction. A
+search takes workloads away and puts them back, so their lists stay as they are and only the tree is
+changed. What searches found out about lists and tree at rest is kept for the next one.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -29,12 +29,12 @@ class Snapshot:
         admitted: Iterable[AdmittedWorkload],
         local_usage: LocalQueueUsage | None = None,
         *,
-        lines: Mapping[QueueName, AdmittedWorkloads] | None = None,
+        by_queue: Mapping[QueueName, AdmittedWorkloads] | None = None,
     ) -> None:
-        """Line up *holders*, whose use *tree* counts already, unless *lines* has them all.
+        """Sort *admitted*, whose usage *tree* counts already, unless *by_queue* has all workloads.
 
-        *parents* has every node of the tree, *rules* its leaves; copies share *uses*. *lines* are
-        left as they are. Cost: sorting the holders.
+        *parents* has every node of the tree, *rules* its leaves; copies share *local_usage*.
+        *by_queue* are left as they are. Cost: sorting the workloads.
         """
         self.local_usage = local_usage
         self.tree = tree
@@ -47,16 +47,16 @@ class Snapshot:
         self._paths = {name: self._path(name) for name in parents}
         self.heights = self._heights()
         self.roots = sorted(name for name, parent in parents.items() if parent is None)
-        self._shared: set[QueueName] = set()  # whose lines are also those of a copy
-        if lines is None:
-            self._admitted = _lined_up(rules, admitted)
+        self._shared: set[QueueName] = set()  # whose workloads a copy shares
+        if by_queue is None:
+            self._admitted = _by_queue(rules, admitted)
         else:
-            self._admitted = {name: lines[name] for name in rules}
+            self._admitted = {name: by_queue[name] for name in rules}
             self._shared.update(rules)
         self.share_order = ShareOrder(tree, parents, self.children, self._admitted)
 
     def admitted(self, queue: QueueName) -> AdmittedWorkloads:
-        """Return who has quota of a ClusterQueue."""
+        """Return the admitted workloads of a ClusterQueue."""
         return self._admitted[queue]
 
     def path(self, queue: QueueName) -> list[QueueName]:
@@ -70,7 +70,7 @@ class Snapshot:
         return path
 
     def _heights(self) -> dict[QueueName, int]:
-        """Return how high each node stands: a ClusterQueue 0, a cohort above its highest child."""
+        """Return the height of each node: 0 for a ClusterQueue, a cohort above all its children."""
         heights = dict.fromkeys(self.parents, 0)
         for leaf in self.parents:
             for height, name in enumerate(self.path(leaf)):
@@ -86,7 +86,7 @@ class Snapshot:
         return frozenset(self.tree.lacking(queue, usage))
 
     def covers(self, queue: QueueName, usage: Usage, axes: Container[int]) -> bool:
-        """Return whether the own quota of a ClusterQueue is enough for *usage* too, on *axes*."""
+        """Return whether the quota of a ClusterQueue is enough for *usage* too, on *axes*."""
         tree = self.tree
         for axis, amount in usage:
             if axis in axes and tree.charged_on(queue, axis) + amount > tree.subtree_on(
@@ -107,52 +107,60 @@ class Snapshot:
         return None if limit is None else left + limit
 
     def copy(self) -> "Snapshot":
-        """Return a snapshot of the same that changes on its own from now on."""
-        twin, tree, lines = Snapshot.__new__(Snapshot), self.tree.copy(), self._admitted.copy()
-        share_order = ShareOrder(tree, self.parents, self.children, lines)
-        own = {"tree": tree, "_admitted": lines, "share_order": share_order, "_shared": set(lines)}
+        """Return the same snapshot, to be changed independently from now on."""
+        twin, tree, by_queue = Snapshot.__new__(Snapshot), self.tree.copy(), self._admitted.copy()
+        share_order = ShareOrder(tree, self.parents, self.children, by_queue)
+        own = {
+            "tree": tree,
+            "_admitted": by_queue,
+            "share_order": share_order,
+            "_shared": set(by_queue),
+        }
         vars(twin).update(vars(self) | own)
-        self._shared.update(lines)
+        self._shared.update(by_queue)
         return twin
 
-    def _own_line(self, queue: QueueName) -> AdmittedWorkloads:
-        """Return the line of a ClusterQueue, to be changed here and in no copy."""
-        line = self._admitted[queue]
+    def _own(self, queue: QueueName) -> AdmittedWorkloads:
+        """Return the workloads of a ClusterQueue, to be changed here and in no copy."""
+        workloads = self._admitted[queue]
         if queue in self._shared:
             self._shared.remove(queue)
-            line = self._admitted[queue] = line.copy()
-        return line
+            workloads = self._admitted[queue] = workloads.copy()
+        return workloads
 
     def admit(self, admitted: AdmittedWorkload) -> None:
-        """Let one more have quota."""
-        self._own_line(admitted.queue).add(admitted)
+        """Add an admitted workload."""
+        self._own(admitted.queue).add(admitted)
         self.share_order.changed(admitted.queue)
         self.charge(admitted.queue, admitted.usage)
 
     def mark_evicted(self, admitted: AdmittedWorkload) -> None:
-        """Note that one who has quota was told to leave: it is the first to be asked now."""
+        """Note that an admitted workload was told to leave: it is the first candidate now."""
         self.replace_admitted(admitted, replace(admitted, is_evicted=True))
 
     def replace_admitted(self, before: AdmittedWorkload, now: AdmittedWorkload) -> None:
-        """Let one who has quota be asked as it is *now*, using what it used *before*."""
-        line = self._own_line(now.queue)
-        line.remove(before)
-        line.add(now)
+        """Replace an admitted workload by itself as it is *now*, with the same usage."""
+        workloads = self._own(now.queue)
+        workloads.remove(before)
+        workloads.add(now)
         self.share_order.changed(now.queue)
 
     def evicted(self) -> list[AdmittedWorkload]:
-        """Return those who were told to leave and still have quota. Cost: a look at each line."""
+        """Return the workloads that were told to leave and are still there.
+
+        Cost: a look at each queue.
+        """
         found = []
-        for line in self._admitted.values():
-            for admitted in line.workloads:
+        for workloads in self._admitted.values():
+            for admitted in workloads.workloads:
                 if not admitted.is_evicted:
-                    break  # they stand first in their line
+                    break  # they come first in their queue
                 found.append(admitted)
         return found
 
     def remove(self, admitted: AdmittedWorkload) -> None:
-        """Let one who has quota be gone."""
-        self._own_line(admitted.queue).remove(admitted)
+        """Remove an admitted workload."""
+        self._own(admitted.queue).remove(admitted)
         self.share_order.changed(admitted.queue)
         self.discharge(admitted.queue, admitted.usage)
 
@@ -165,7 +173,7 @@ class Snapshot:
         self.tree.discharge_axes(queue, usage)
 
 
-def _lined_up(
+def _by_queue(
     queues: Iterable[QueueName], admitted: Iterable[AdmittedWorkload]
 ) -> dict[QueueName, AdmittedWorkloads]:
     by_queue: dict[QueueName, list[AdmittedWorkload]] = {name: [] for name in queues}

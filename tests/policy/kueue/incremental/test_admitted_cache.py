@@ -10,7 +10,7 @@ from fairlead.model.holds import Holds
 from fairlead.policy.kueue.incremental.admitted import AdmittedCache
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
-from tests.policy.kueue.incremental.test_followed_state import STEPS, History, in_both_modes
+from tests.policy.kueue.incremental.test_state import STEPS, History, in_both_modes
 from tests.policy.kueue.random_plan_world import Row
 from tests.scale_examples import scale_examples
 

@@ -10,7 +10,7 @@ from fairlead.policy.kueue.incremental.nomination import IncrementalNominator
 from fairlead.policy.kueue.pending.queue import scheduling_hash
 from fairlead.policy.kueue.snapshot.build import snapshots
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from tests.policy.kueue.incremental.test_followed_state import STEPS, History
+from tests.policy.kueue.incremental.test_state import STEPS, History
 from tests.scale_examples import scale_examples
 
 
