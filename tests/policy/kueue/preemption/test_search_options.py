@@ -150,7 +150,7 @@ def test_without_fair_sharing_a_claim_spares_the_same() -> None:
 
 
 def test_in_its_own_queue_a_claim_spares_nobody() -> None:
-    both = {"spared": names("m"), "spared_if_owed": names("m")}
+    both = {"spared": names("m"), "spared_within_nominal": names("m")}
     assert fair_names(story("a 1 1", OWN_TREE, OWN_HELD, **both)) == "m"
     assert classical_names(story("a 1 1", OWN_TREE, OWN_HELD, **both)) == "m"
 
