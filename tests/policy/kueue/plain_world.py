@@ -37,7 +37,7 @@ class PlainWorld:
         return ReferenceTree(self.world.axis_resources, self.world.nodes, usage)
 
     def share(self, name: str) -> DominantShare:
-        """The share of a node, with the claimant."""
+        """The share of a node, with the preemptor."""
         return self.tree(with_claimant=True).dominant_share(name)
 
     def fits(self) -> bool:

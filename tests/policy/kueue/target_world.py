@@ -156,7 +156,7 @@ USAGES: dict[int, list[Usage]] = {
 
 @st.composite
 def target_worlds(draw: st.DrawFn) -> TargetWorld:
-    """Small worlds that are full, so that most claimants lack something."""
+    """Small worlds that are full, so that most preemptors lack something."""
     resources = draw(st.sampled_from([("cpu",), ("cpu", "gpu"), ("cpu", "cpu")]))
     axes = len(resources)
     cohorts = ["c0", "c1", "c2", "c3"][: draw(st.integers(1, 4))]
@@ -201,7 +201,7 @@ def _node(
     draw: st.DrawFn, name: str, parent: str | None, axes: int, quotas: list[Quota]
 ) -> QuotaNode:
     rows = [draw(st.sampled_from(quotas)) for _ in range(axes)]
-    if parent is None:  # limits are for who has a parent
+    if parent is None:  # only nodes with a parent have limits
         rows = [None if row is None else (row[0], None, None) for row in rows]
     listed = [(0, None, None) if row is None else row for row in rows]
     return QuotaNode(

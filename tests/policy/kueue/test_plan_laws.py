@@ -97,7 +97,7 @@ def column(used: Mapping[QueueName, Amounts | list[int]], axis: int) -> dict[Que
 @settings(max_examples=scale_examples(60))
 @given(plan_worlds())
 def test_no_admission_breaks_a_borrowing_or_a_lending_limit(world: PlanWorld) -> None:
-    """Nor takes more than there is. Who was told to leave before it does not count any more.
+    """Nor takes more than there is. Who was evicted before it does not count any more.
 
     A node that uses more than its limits already, because they shrank, is not raised further.
     """
@@ -208,7 +208,7 @@ def translated(planned: Plan, names: Mapping[str, str]) -> Iterator[str]:
 @settings(max_examples=scale_examples(60))
 @given(plan_worlds())
 def test_whoever_waits_gets_one_answer(world: PlanWorld) -> None:
-    """It starts, has a promise, or waits; who starts may be told to leave later in the plan."""
+    """It starts, has a promise, or waits; who starts may be evicted later in the plan."""
     for state, planned in follow(world):
         answers = Counter(
             each.workload for each in planned.decisions if not isinstance(each, Evict)
@@ -269,7 +269,7 @@ def test_in_our_own_mode_nobody_starts_and_is_told_to_leave_in_one_plan(world: P
 @settings(max_examples=scale_examples(80))
 @given(plan_worlds(has_options=False))
 def test_no_victim_is_needless(world: PlanWorld) -> None:
-    """If one of those for whom somebody waits stayed, there would be no room for it.
+    """If one of those for whom a workload waits stayed, there would be no room for it.
 
     Looked at where no two wait for the same, and by who told them to leave. Without fair sharing a
     claim that may not borrow has no room either if it would have to.

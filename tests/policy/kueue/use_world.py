@@ -78,7 +78,7 @@ def uses_of(state: ClusterState, now_ms: int = NOW_MS) -> LocalQueueUsage:
 
 
 def order(state: ClusterState, now_ms: int = NOW_MS) -> list[str]:
-    """Return who waits in ``q`` in its order, before the plan."""
+    """Return the pending workloads of ``q`` in its order, before the plan."""
     return list(pending_order(state, QUEUE, BY_USE, uses_of(state, now_ms)))
 
 

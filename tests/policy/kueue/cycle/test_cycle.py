@@ -62,7 +62,7 @@ LIMITS = {
         "v a 9 0 cpu=3\nw b 0 1 cpu=2",
         "w admitted cpu=red\nv skipped cpu=red",
     ),
-    # The borrowing limits are 2 each. 2 + 2 of 5 leave 1 that nobody may have.
+    # The borrowing limits are 2 each. 2 + 2 of 5 leave 1 that no workload may have.
     "nobody borrows beyond its limit though there is more": Story(
         cohort("5", "a 1 never never 0:borrow2", "b 1 never never 0:borrow2"),
         "",
@@ -76,7 +76,7 @@ LIMITS = {
         "v a 0 0 cpu=1",
         "v admitted cpu=red",
     ),
-    # 2 in use of 1 + 1. Asking for 1 is within the limits, but not now: nobody may be asked.
+    # 2 in use of 1 + 1. Asking for 1 is within the limits, but not now: there are no candidates.
     "who is at its limit waits": Story(
         cohort("5", "a 1 never never 1:borrow1"),
         "k a 0 0 red/cpu=2",
@@ -126,7 +126,7 @@ LIMITS = {
 
 # l has 3 of a's 4 and is too important to be asked.
 LENT = "a 1 never never 4"
-# k has 3 of a's own 4; there is nobody else who could be asked.
+# k has 3 of a's own 4; there is no other candidate.
 FULL = "a 1 never lower 4"
 # k has 1 of the 2 that a may borrow, and the root has 3 left.
 LIMITED = "a 4 never lower 0:borrow2"
@@ -209,7 +209,7 @@ OVERLAPS = {
         CLASSICAL,
     ),
     # b would borrow 3 of 4 and x borrows 4 of 4: it may be asked. v has a right to its 2 and goes
-    # first. Then 4 - 2 = 2 < 3, and nobody is left to be asked.
+    # first. Then 4 - 2 = 2 < 3, and no candidate is left.
     "a second look may find nobody": Story(
         cohort("2", "a 1 never any 2", "b 1 never any 0", "z 1 never never 0"),
         "x z 0 0 red/cpu=4",
@@ -371,7 +371,7 @@ some = settings(max_examples=scale_examples(100))
 def test_nobody_breaks_a_borrowing_or_a_lending_limit(world: CycleWorld) -> None:
     """A root counts only what its children use beyond what they withhold, and only has the rest.
 
-    A state that was over its limits already may stay so, as long as nobody adds to it there.
+    A state that was over its limits already may stay so, as long as no workload adds to it there.
     """
     ledger = Ledger(world)
     for turn in world.turns():

@@ -65,7 +65,7 @@ def crowded_worlds(draw: st.DrawFn) -> tuple[TargetWorld, CycleWorld]:
 
 
 def anew(snapshot: Snapshot, world: TargetWorld) -> Snapshot:
-    """The same quota, use and holders, with nothing known about them."""
+    """The same quota, use and workloads, with nothing known about them."""
     used: dict[str, Amounts] = {name: snapshot.tree.charged(name) for name in snapshot.rules}
     tree = QuotaTree(world.axis_resources, world.nodes, used)
     admitted = [each for name in snapshot.rules for each in snapshot.admitted(name).workloads]

@@ -81,7 +81,7 @@ def test_who_stepped_aside_is_looked_at_again_when_quota_changes() -> None:
 
 
 def test_one_head_of_each_queue_in_each_cycle() -> None:
-    """Of the 4 that nobody owns, a and b get 2 each, although all of a's came before b's."""
+    """Of the 4 that no workload owns, a and b get 2 each, although all of a's came before b's."""
     state = cluster(
         """
         name parent quota
@@ -168,7 +168,7 @@ q    -      2     LowerPriority
 
 
 def test_who_preempts_stays_first_although_somebody_more_important_comes() -> None:
-    """Low is told to leave for mid. Before it has left, top comes: it stands behind mid.
+    """Low is evicted for mid. Before it has left, top comes: it stands behind mid.
 
     Mid gets what was made for it; only then top may ask, and asks mid, once mid has started.
     """
@@ -224,7 +224,7 @@ def test_who_preempted_and_can_no_longer_be_admitted_gives_up_its_place() -> Non
 
 
 def test_who_is_leaving_is_not_told_again_and_its_quota_is_not_free_yet() -> None:
-    """The second plan comes before low has left: mid still waits for it, and nobody starts."""
+    """The second plan comes before low has left: mid still waits for it, and no workload starts."""
     state = cluster(
         PREEMPTION,
         """

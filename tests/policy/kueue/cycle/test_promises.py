@@ -1,4 +1,4 @@
-"""The room that others were told to leave belongs to the one for whom they leave."""
+"""Quota freed by an eviction belongs to the workload that preempted for it."""
 
 import pytest
 from msgspec.structs import replace
@@ -33,14 +33,14 @@ with_and_without_fair_sharing = pytest.mark.parametrize(
 
 
 def carry_out(state: ClusterState, settings: KueueSettings = FAIR) -> list[str]:
-    """Return what is planned and let it happen; who is told to leave takes its time."""
+    """Return what is planned and let it happen; who is evicted takes its time."""
     planned = plan(state, settings)
     apply(state, planned)
     return told(planned)
 
 
 def leave(state: ClusterState, name: str) -> None:
-    """Let one who was told to leave be gone."""
+    """Let one who was evicted be gone."""
     pods = tuple(state.runs[WorkloadName(name)].pods)
     state.apply(WorkloadStopped(workload=WorkloadName(name), pods=pods))
 
@@ -347,7 +347,7 @@ def test_each_pod_set_gets_the_flavor_that_it_was_promised(settings: KueueSettin
 
 @with_and_without_fair_sharing
 def test_what_was_promised_stays_the_same_while_others_leave(settings: KueueSettings) -> None:
-    """X would fit into the 1 of blue, which nobody uses yet. But it is w's."""
+    """X would fit into the 1 of blue, which no workload uses yet. But it is w's."""
     state = two_sets_and_two_flavors()
     carry_out(state, settings)
     add(state, {"name": "x", "queue": "q", "asks": "1", "created": "2"}, "gpu:red,blue")

@@ -45,7 +45,7 @@ STORIES = {
         a    top    1      4,2     0,8  | v    1,0  0        2      1
         b    top    1      4,2     4,0  | w    1,0  9        1      2
     """,
-    # Nobody borrows: 9 before 1, then the earlier one, then the name.
+    # No workload borrows: 9 before 1, then the earlier one, then the name.
     "equal shares are told apart by priority, then time, then name": """
         node parent weight nominal used | head asks priority queued turn
         top  -      1      0,0     -    | -    -    -        -      -

@@ -209,7 +209,7 @@ def test_the_first_taint_that_is_not_tolerated_is_told() -> None:
 
 
 def test_each_resource_group_has_keys_of_its_own() -> None:
-    """The key disk counts for red, which has it; not for blue, in whose group nobody has it.
+    """The key disk counts for red, which has it; not for blue, in whose group no flavor has it.
 
     Were they one group, blue would be closed to these pods.
     """

@@ -69,18 +69,18 @@ STORIES = {
     "victims for all pods are found before fewer pods are tried": Story(
         "q lower never - 6 -", BOTH_HELD, "w q 10 1-3xcpu=2", "3 PREEMPT cpu=red high low"
     ),
-    # high stays: 2 + 2 = 4 = 2 x 2. With 1 pod nobody would have to go, but 2 are more.
+    # high stays: 2 + 2 = 4 = 2 x 2. With 1 pod no workload would have to go, but 2 are more.
     "more pods with a victim come before fewer without": Story(
         "q lower never - 6 -", BOTH_HELD, "w q 5 1-3xcpu=2", "2 PREEMPT cpu=red low"
     ),
     "the same without fair sharing": Story(
         "q lower never - 6 -", BOTH_HELD, "w q 5 1-3xcpu=2", "2 PREEMPT cpu=red low", CLASSICAL
     ),
-    # Nobody may go: 2 free = 1 x 2.
+    # No workload may go: 2 free = 1 x 2.
     "fewer pods start where nobody gives way": Story(
         "q never never - 6 -", BOTH_HELD, "w q 5 1-3xcpu=2", "1 FIT cpu=red"
     ),
-    # Quota 6, 2 free, nobody gives way, and 2 pods at least: 2 x 2 > 2. In full 3 x 2 <= 6.
+    # Quota 6, 2 free, no workload gives way, and 2 pods at least: 2 x 2 > 2. In full 3 x 2 <= 6.
     "who finds nobody with any count waits in full for those who hold": Story(
         "q never never - 6 -", BOTH_HELD, "w q 5 2-3xcpu=2", "3 PREEMPT cpu=red"
     ),

@@ -1,4 +1,4 @@
-"""Lines of holders that are kept from plan to plan are those of a fresh plan."""
+"""Admitted workloads that are kept from plan to plan are those of a fresh plan."""
 
 import pytest
 from hypothesis import given, settings

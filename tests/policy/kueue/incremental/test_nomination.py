@@ -22,7 +22,7 @@ def told(nomination: Nomination) -> tuple[object, ...]:
 
 
 def compare(history: History) -> list[Nomination]:
-    """Nominate everybody who waits both ways."""
+    """Nominate every pending workload both ways."""
     state, chosen = history.state, history.settings
     demands, found = DemandReader(state, chosen), []
     for snapshot in snapshots(state, chosen, history.now_ms, ()):
@@ -74,4 +74,4 @@ def test_the_histories_have_heads_of_every_sort() -> None:
             history.step()
             sorts |= {(each.mode(), bool(each.targets)) for each in compare(history)}
             history.plan()
-    assert len(sorts) == 4  # no flavors, room, others give way, nobody does
+    assert len(sorts) == 4  # no flavors, room, others give way, no workload does

@@ -120,7 +120,7 @@ class History:
         add(self.state, row, self.groups)
 
     def _finish(self) -> None:
-        """End something that runs, or somebody's wait."""
+        """End something that runs, or a workload's wait."""
         names = sorted(self.state.runs) or sorted(self.state.workloads)
         if self.chance.random() < 0.1:
             names = sorted(self.state.workloads)

@@ -1,4 +1,4 @@
-"""What only a claimant of several resources meets: need and dominance may differ."""
+"""What only a preemptor of several resources meets: need and dominance may differ."""
 
 from decimal import Decimal
 
@@ -66,7 +66,7 @@ def test_equal_shares_stay_equal_when_the_dominant_resource_is_not_touched() -> 
 
 
 def test_what_is_not_lacking_may_exceed_the_quota_when_lent_quota_is_claimed() -> None:
-    """The claimant lacks cpu, of which it has quota, and borrows gpu, of which there is enough.
+    """The preemptor lacks cpu, of which it has quota, and borrows gpu, of which there is enough.
 
     With cpu alone in view it is within quota, so b gives back; by shares a has 3 gpu of 4 -> 750,
     while b would fall to 0.

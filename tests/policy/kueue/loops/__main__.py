@@ -47,7 +47,7 @@ def main(worlds: int, seed: int, complete: bool, mode: AssignmentMode, jobs: int
 
 
 def _found(source: Source, numbers: range, *, mode: AssignmentMode, jobs: int) -> Found:
-    """Return what was found until the end, or until somebody interrupts."""
+    """Return what was found until the end, or until the user interrupts."""
     found, last_news = Found(), monotonic()
     try:
         for chunk in explore_all(source, numbers, mode=mode, jobs=jobs):

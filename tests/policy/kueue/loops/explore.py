@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
     worlds: int = 0
     plans: int = 0
-    evicting: int = 0  # worlds in which somebody was evicted
+    evicting: int = 0  # worlds in which a workload was evicted
     evictions: int = 0
     most_plans: int = 0  # in one world
     loops: int = 0

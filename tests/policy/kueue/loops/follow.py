@@ -47,7 +47,7 @@ class Course(NamedTuple):
         """Return whether it loops only because plans look at everybody again, whatever happened.
 
         Kueue does so when somebody has left. In such a loop somebody is evicted although since the
-        plan before nobody has.
+        plan before has none.
         """
         left = self.anybody_left[len(self.plans) - len(self.loop()) :]
         before = [*left[-1:], *left[:-1]]  # what comes before the first plan is the last one
@@ -60,7 +60,7 @@ class Course(NamedTuple):
 def settings_in(mode: AssignmentMode, settings: KueueSettings) -> KueueSettings:
     """Return *settings* in that mode; only if loops are prevented its other options are on.
 
-    Nobody cools down: within the half hour that would hide every loop.
+    No workload cools down: within the half hour that would hide every loop.
     """
     options = KueueOptions(preemption_cooldown_ms=0)
     if mode == NO_LOOPS:
@@ -76,7 +76,7 @@ def follow(world: SmallWorld, mode: AssignmentMode) -> Course:
     settings = settings_in(mode, world.settings)
     policy, state = KueuePolicy(settings), world.state()
     lingering, last_arrival = world.lingering(), world.last_arrival()
-    stays: dict[WorkloadName, int] = {}  # who was told to leave, and for how many plans it stays
+    stays: dict[WorkloadName, int] = {}  # who was evicted, and for how many plans it stays
     plans: list[list[Decision]] = []
     anybody_left: list[bool] = []
     seen: dict[Hashable, int] = {}

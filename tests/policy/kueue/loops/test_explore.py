@@ -82,7 +82,7 @@ def test_keeping_the_room_ends_most_loops_and_the_option_the_others() -> None:
 def test_some_loops_need_a_nudge_in_kueue() -> None:
     """When r has left, w wants red first: 2 - 1 = 1 < 2 for its second pod. So r is back.
 
-    Kueue would not look at w again before somebody else has left; a plan does.
+    Kueue would not look at w again before another workload has left; a plan does.
     """
     fickle = SmallWorld(
         KueueSettings(),
@@ -104,7 +104,7 @@ def test_some_loops_need_a_nudge_in_kueue() -> None:
 
 
 def test_who_takes_its_time_to_leave_stays_for_as_many_plans() -> None:
-    """w0 is told to leave in the second plan and stays for two more: w2 starts in the fifth."""
+    """w0 is evicted in the second plan and stays for two more: w2 starts in the fifth."""
     world = complete_world(SHORTEST)
     slow = tuple({**row, "lingers": "2"} for row in world.workloads)
     prompt = follow(world, OWN)

@@ -1,4 +1,4 @@
-"""Who may not queue up, who has to leave without anybody's claim, and what either is told."""
+"""Which workloads may not queue, which must leave without a preemption, and why."""
 
 import pytest
 from msgspec.structs import replace

@@ -91,7 +91,7 @@ def test_with_strict_order_a_head_that_does_not_fit_blocks_all_local_queues() ->
 def test_a_preempting_head_stays_first_until_it_has_its_place() -> None:
     """Here b used less, but others give way to a1 already, so b1 waits behind it.
 
-    So in Kueue, even if nobody is leaving. In our own mode a1 would have no right any more.
+    So in Kueue, even if no workload is leaving. In our own mode a1 would have no right any more.
     """
     workloads = """
         name queue asks priority created door preempting running
@@ -142,7 +142,7 @@ THREE_DOORS = """
         ((1, 2, 1), "b1"),  # b used more, so its workload goes although it is more important
         ((2, 2, 1), "a1"),  # equal: the less important goes
         ((2, 3, 2), "a1"),  # 3 / 2 < 2
-        ((2, 0, 0), "b1"),  # without weight there is nobody who used more
+        ((2, 0, 0), "b1"),  # without weight no LocalQueue has used more
     ],
 )
 def test_in_its_own_queue_who_used_most_gives_way_first(

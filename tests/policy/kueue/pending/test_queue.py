@@ -136,7 +136,7 @@ def test_what_is_asked_for_makes_a_difference() -> None:
 
 @st.composite
 def crowded_worlds(draw: st.DrawFn) -> PlanWorld:
-    """Worlds in which everybody who waits has two others of its kind behind it."""
+    """Worlds in which every pending workload has two equal ones behind it."""
     world = random_plan_world(Random(draw(st.integers(0, 2**40))))
     others = [
         row | {"name": f"{row['name']}-{number}", "created": str(int(row["created"]) + number)}
@@ -152,7 +152,7 @@ def own_shape(each: PendingWorkload, _: QueuePreemption) -> Hashable:
 
 
 def changes(planned: Plan) -> list[str]:
-    """Who starts and who leaves for whom, in order, and who has a promise."""
+    """What starts, what leaves for which workload, in order, and what is promised."""
     told_of = [each for each in told(planned) if not each.startswith("wait")]
     return [each.partition(" until ")[0] for each in told_of]
 
@@ -240,12 +240,12 @@ def test_what_a_plan_does_is_how_the_cycles_begin_that_go_on_until_nothing_happe
 
 
 def acts(planned: Plan) -> list[str]:
-    """Who starts and who is told to leave, in order."""
+    """Who starts and who is evicted, in order."""
     return [each for each in told(planned) if each.startswith(("start", "evict"))]
 
 
 def test_two_that_ask_for_the_same_are_each_told_how_long_they_have_to_wait() -> None:
-    """Nobody asks others before it has waited for 9,000 ms; it is 10,000 now."""
+    """No workload asks others before it has waited for 9,000 ms; it is 10,000 now."""
     options = KueueOptions(preemption_delay_ms=9_000)
     state = cluster(
         """
@@ -270,7 +270,7 @@ def test_two_that_ask_for_the_same_are_each_told_how_long_they_have_to_wait() ->
 def test_who_was_kept_out_by_one_that_steps_aside_has_its_turn_after_that() -> None:
     """2 of 4 are free. Big would have 3/4 and small, of weight 0.1, ten times 1/4: big is first.
 
-    Nobody is less important than big, but 3 are kept for it in its turn, so that small finds
+    No workload is less important than big, but 3 are kept for it in its turn, so that small finds
     nothing. Then big steps aside, and small starts.
     """
     state = cluster(

@@ -86,7 +86,7 @@ class PlainClassicalSearch:
         return self.plain.fits() and (borrow or self.is_within(self.plain.tree()))
 
     def is_within(self, tree: ReferenceTree) -> bool:
-        """Whether the claimant's queue has quota for the whole request."""
+        """Whether the preemptor's queue has quota for the whole request."""
         queue = self.world.queue
         return all(
             tree.usage(queue, axis) + amount <= tree.subtree(queue, axis)

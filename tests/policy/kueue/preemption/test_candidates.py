@@ -11,7 +11,7 @@ from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 from tests.policy.kueue.target_world import story_world
 from tests.text_table import rows
 
-# The claimant has priority 5 and was queued at 10.
+# The preemptor has priority 5 and was queued at 10.
 TABLE = """
     priority queued | Never LowerPriority LowerOrNewerEqualPriority Any
     4        9      | no    yes           yes                       yes

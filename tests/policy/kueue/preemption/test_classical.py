@@ -74,7 +74,7 @@ STORIES = {
         "a 3 9",
         "b1 InCohortReclaimWhileBorrowing, b2 InCohortReclaimWhileBorrowing",
     ),
-    # b2 is as important as the claimant: only b1 may go, and 2 < 3.
+    # b2 is as important as the preemptor: only b1 may go, and 2 < 3.
     "equals do not give way to a borrower": Story(ANY_TREE, FIVE_HELD, "a 3 2", ""),
     # Of priority 1 or less there is only b1.
     "a threshold protects the more important": Story(ONE_TREE, FIVE_HELD, "a 3 9", ""),
@@ -101,7 +101,7 @@ STORIES = {
         "c2 InCohortReclamation",
     ),
     # b uses 3 of 1: when b1 has gone it uses 1 and lends nothing more. Then a's own m makes room,
-    # less important than the claimant. 2 + 1 >= 3, the amount that a holds besides being 1.
+    # less important than the preemptor. 2 + 1 >= 3, the amount that a holds besides being 1.
     "a queue loses only while it borrows": Story(
         """
         name parent weight nominal borrow lend within reclaim over

@@ -1,6 +1,6 @@
-"""Who gave way to others asks nobody by fair sharing for a while, and does all else at once.
+"""Who gave way to others preempts no workload by fair sharing for a while, and does all else at once.
 
-Late has both places of 3 that are nobody's own, and a of early is due one of them.
+Late has both places of 3 that are no workload's own, and a of early is due one of them.
 """
 
 import pytest

@@ -121,7 +121,7 @@ def gave_way(state: ClusterState, table: str) -> None:
 
 
 def claims(planned: Plan, name: str) -> list[tuple[str, str]]:
-    """Return why nobody gives way to one that waits, and whom that is about."""
+    """Return why no workload gives way to one that waits, and whom that is about."""
     (found,) = [each for each in planned.decisions if each.workload == name]
     assert isinstance(found, Wait)
     return [_told_claim(each) for each in found.claims]

@@ -119,7 +119,7 @@ STORIES = {
         "m InClusterQueue",
     ),
     # a borrows 3 of 8 -> 375; b and c 4 of 8 -> 500 each, and 0 without their only workload. The
-    # first round takes nobody; in the second 375 < 500 twice, and 4 + 4 >= 5.
+    # first round takes no workload; in the second 375 < 500 twice, and 4 + 4 >= 5.
     "in the second round several queues lose one each": Story(
         """
         name parent weight nominal borrow lend within reclaim
@@ -137,7 +137,7 @@ STORIES = {
         "b1 InCohortFairSharing, c1 InCohortFairSharing",
     ),
     # A with the claim: 4 + 8 of 10 -> 1200 / 3 = 400; c: 6 of 10 -> 600, without c1 300. Inside A
-    # a has 800 / 2.5 = 320 and a2 400, without z 0. So nobody goes in the first round. In the
+    # a has 800 / 2.5 = 320 and a2 400, without z 0. So no workload goes in the first round. In the
     # second c1 and z go, 3 + 4 < 8. By then A has 800 / 3 = 267, less than the 300 of c, but c had
     # its turn.
     "in the second round no queue loses two": Story(TURNS_TREE, TURNS_HELD, "a 8 0", ""),
@@ -308,7 +308,7 @@ STORIES = {
         "a 1 0",
         "b1 InCohortReclamation",
     ),
-    # Of b's holders only v is less important than the claimant; u stays.
+    # Of b's workloads only v is less important than the preemptor; u stays.
     "only the less important give way where the queue says so": Story(
         """
         name parent weight nominal borrow lend within reclaim
@@ -398,7 +398,7 @@ def test_without_its_gate_what_was_lent_goes_back_only_by_shares() -> None:
 
 
 def test_the_own_queue_is_asked_under_the_second_strategy_alone() -> None:
-    """Its side is that of the claimant: no shares are compared."""
+    """Its side is that of the preemptor: no shares are compared."""
     only_second = KueueSettings(fair_sharing=True, strategies=BOTH_STRATEGIES[1:])
     for name in ("own queue takes part at its place", "own queue is asked although it borrows"):
         (story,) = (story for title, story in STORIES.items() if name in title)

@@ -236,7 +236,7 @@ def test_no_eviction_closes_a_circle_among_earlier_ones_as_strong(found: SmallWo
 def test_who_has_a_promise_keeps_it_until_it_starts(
     found: SmallWorld, mode: AssignmentMode
 ) -> None:
-    """The same flavors for the same pods, and nobody else is told to leave for it meanwhile.
+    """The same flavors for the same pods, and no other workload is evicted for it meanwhile.
 
     That is what the proof that plans come to rest begins with.
     """

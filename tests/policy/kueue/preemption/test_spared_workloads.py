@@ -1,4 +1,4 @@
-"""Who started or was promised something is spared, and nobody else pays for that."""
+"""Who started or was promised something is spared, and no other workload pays for that."""
 
 from msgspec.structs import replace
 
@@ -78,7 +78,7 @@ def test_nobody_starts_in_the_room_that_another_counts_on() -> None:
 
 
 def test_others_do_not_evict_for_a_strict_head_that_may_not_reclaim() -> None:
-    """2 of 4 are free, and s0 keeps them. B0 waits; nobody leaves."""
+    """2 of 4 are free, and s0 keeps them. B0 waits; no workload leaves."""
     state = cluster(
         """
         name parent quota reclaim strategy

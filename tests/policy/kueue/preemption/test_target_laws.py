@@ -1,4 +1,4 @@
-"""Both searches equal the plain ones, change nothing, and take nobody in vain."""
+"""Both searches equal the plain ones, change nothing, and take no workload in vain."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What is told of a claim to which nobody gives way: stories for each code, and laws."""
+"""What is told of a claim to which no workload gives way: stories for each code, and laws."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_a_queue_that_preempts_nobody() -> None:
 
 
 def test_nobody_is_there_to_be_asked() -> None:
-    """Of a's own o is not less important; of b's, which uses 6 of 3, nobody is either."""
+    """Of a's own o is not less important; of b's, which uses 6 of 3, no workload is either."""
     tree = TREE.replace("lower  any     any", "lower  lower   any")
     held = """
         name queue amount priority since

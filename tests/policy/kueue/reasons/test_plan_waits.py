@@ -14,7 +14,7 @@ def wait_of(planned: Plan, name: str) -> Wait:
 
 
 def leave(state: ClusterState, name: str) -> None:
-    """Let a workload be told to leave before the plan."""
+    """Let a workload be evicted before the plan."""
     (run,) = (run for each, run in state.runs.items() if each == name)
     (workload,) = (each for each in state.runs if each == name)
     state.apply(WorkloadLeaving(workload=workload, pods=tuple(run.pods)))

@@ -1,4 +1,4 @@
-"""A line of holders answers whom of them a claim may ask, however it came to be."""
+"""The candidates of a queue are the same, however its workloads came to be there."""
 
 import pytest
 from hypothesis import given, settings
@@ -38,7 +38,7 @@ def askings() -> st.SearchStrategy[CandidateFilter]:
 
 
 def may_be_preempted(admitted: AdmittedWorkload, candidate_filter: CandidateFilter) -> bool:
-    """The rule for one holder, plainly."""
+    """The rule for one workload, plainly."""
     return (
         (
             candidate_filter.policy == "Any"
@@ -70,7 +70,7 @@ def test_a_line_lets_those_be_asked_whom_the_rule_lets_be_asked_one_by_one(
     before = line.copy()
     for admitted in known[:gone]:
         line.matching(candidate_filter)
-        told = data.draw(st.booleans())  # it may have been told to leave since
+        told = data.draw(st.booleans())  # it may have been evicted since
         line.remove(replace(admitted, is_evicted=told))
     for each, left in ((line, known[gone:]), (before, known)):
         in_order = sorted(left, key=AdmittedWorkload.key)
