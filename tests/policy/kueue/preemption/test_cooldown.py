@@ -1,4 +1,4 @@
-"""Who gave way to others preempts no workload by fair sharing for a while, and does all else at once.
+"""A preempted workload preempts none by fair sharing for a while, and does all else at once.
 
 Late has both places of 3 that are no workload's own, and a of early is due one of them.
 """
