@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.policy.kueue.policy import KueuePolicy
 from tests.policy.kueue.incremental.test_state import STEPS, History, LargerHistory
 from tests.policy.kueue.plan_world import NOW_MS

@@ -102,7 +102,7 @@ def lent_by_each(lent: int, unused: Sequence[int]) -> list[int]:
     """Return whose *unused* guarantee is lent: of each in proportion, exact to one base unit.
 
     The pool is one, so nobody knows whose it was that others borrow. These books treat all who
-    leave something alike, as Kueue's do (`policy.kueue.lent_quota`): the parts add up to *lent*,
+    leave something alike, as Kueue's do (`lent_quota` there): the parts add up to *lent*,
     which is at most all that is unused, and nobody lends more than it leaves. No decision depends
     on it.
     """

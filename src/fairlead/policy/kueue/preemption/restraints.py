@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.kueue_memory import gave_way_to
+from fairlead.model.execution.remember import gave_way_to
 from fairlead.model.memory import GaveWay, KueueMemory, Memory
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
