@@ -49,7 +49,7 @@ RULES = {
         b      100       0    0+0    -      9+9   0+0    1+1
     """,
     # b may hold no gpu and would hold one; a's cpu share is the larger one: 9/10
-    "4 who would hold what it may hold nothing of goes last": """
+    "4 who would use a resource of which it may use nothing goes last": """
         queue  priority  age  quota  limit  fair  holds  job
         a      100       1    0+0    -      10+4  8+0    1+0
         b      100       0    0+0    9+0    9+9   0+0    1+1

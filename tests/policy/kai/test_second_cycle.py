@@ -213,7 +213,7 @@ PLANNED_AGAIN = """
 def test_newcomers_are_spared_whom_the_plain_cycle_did_not_ask(
     age_ms: int, *, is_spared: bool
 ) -> None:
-    """The plain cycle asks nobody: old and other are spared then, if they are new."""
+    """The plain cycle may not preempt: old and other are spared then, if they are new."""
     state = world("n0=3 n1=1", "a=3 b=0", PLANNED_AGAIN)
     state.apply(WorkloadAdded(job("other", "b")))
     place = (Placement(numbered_pod("other", 0), "n1"),)

@@ -19,7 +19,7 @@ from fairlead.policy.kueue.api import (
     flavor_mismatch_text,
 )
 
-_AFTER_OTHERS: Final = "fits if others give way"
+_AFTER_OTHERS: Final = "fits after preemption"
 
 
 class FlavorLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,8 +153,8 @@ def _judged(trial: FlavorTrial) -> str:
         case AssignmentMode.PREEMPT | AssignmentMode.RECLAIM:
             return _AFTER_OTHERS
         case AssignmentMode.NO_CANDIDATES:
-            return "lacks quota, and nobody gives way"
+            return "too little quota, and no candidates"
         case AssignmentMode.NO_FIT if trial.amount > trial.potential:
-            return "more than it could ever have"
+            return "more than its queue could ever have"
         case AssignmentMode.NO_FIT:
-            return "lacks quota, and to borrow may ask nobody"
+            return "too little quota, and no preemption while borrowing"

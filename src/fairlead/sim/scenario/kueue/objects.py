@@ -1,7 +1,7 @@
 """Inline queues as the objects of Kueue: a ClusterQueue for each leaf, a Cohort for the others.
 
-Kueue lends only what is quota of somebody. So what is guaranteed to nobody becomes quota of a
-cohort above all others, from which everybody may borrow.
+Kueue lends only quota that some queue or cohort has. So capacity that no queue is guaranteed
+becomes quota of a cohort above all others, from which every queue may borrow.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +15,11 @@ from fairlead.sim.scenario.variant.queue_tree import QueueTree
 
 _API: Final = "kueue.x-k8s.io/v1beta2"
 _FLAVOR: Final = "default"
+_FAIR_SHARING: Final[dict[str, Any]] = {
+    "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+    "kind": "Configuration",
+    "fairSharing": {},
+}
 
 
 def kueue_objects(tree: QueueTree) -> Iterator[MadeObject]:
@@ -33,13 +38,18 @@ def kueue_objects(tree: QueueTree) -> Iterator[MadeObject]:
             yield MadeObject(_cohort(tree, queue, above), origin)
 
 
+def fair_sharing_object() -> MadeObject:
+    """Return the configuration that turns fair sharing on."""
+    return MadeObject(_FAIR_SHARING, ("spec", "queues"))
+
+
 def _cluster_queue(tree: QueueTree, queue: QueueForm, above: str) -> dict[str, Any]:
     quotas = _quotas(
         tree.guaranteed(queue),
         _borrowed(tree.ceiling(queue), tree.guaranteed(queue)),
         full_names(queue.lend_limit),
     )
-    # What is free of quota must be covered all the same, or Kueue would let nobody have it.
+    # A resource without quotas must be covered all the same, or Kueue would admit no use of it.
     for resource, amount in tree.most.items():
         if resource not in tree.shared:
             quotas.append(_quota(resource, amount, None, 0))

@@ -9,9 +9,9 @@ from typing import Final
 
 from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
-from fairlead.sim.scenario.check.advice import Doubt
 from fairlead.sim.scenario.form.scenario_form import ClusterForm, SpecForm
 from fairlead.sim.scenario.form.work_form import WorkForm, written_jobs
+from fairlead.sim.scenario.rule_set import ScenarioWarning
 from fairlead.sim.scenario.variant.nodes import node_groups
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
 
@@ -20,48 +20,48 @@ _ABOVE_ALL: Final = f"{_WHATEVER}, so utilisation may exceed 100 %"
 _FIX: Final = "remove it, or do not compare by it under kueue"
 
 
-def unseen_by_kueue(spec: SpecForm, state: ClusterState) -> Iterator[Doubt]:
-    """Tell what means less under Kueue than it says; *state* is that of the start, under Kueue.
+def unseen_by_kueue(spec: SpecForm, state: ClusterState) -> Iterator[ScenarioWarning]:
+    """Yield what has less effect under Kueue than it says; *state* is that of the start.
 
-    Each kind of it is told once, where it stands first.
+    Each kind is reported once, at its first place.
     """
     if spec.cluster.changes:
         is_less = any(change.lose for change in spec.cluster.changes)
         message = f"found changes of nodes: {_ABOVE_ALL if is_less else _WHATEVER}"
-        yield Doubt(("spec", "cluster", "changes"), "no-effect", message, _FIX)
+        yield ScenarioWarning(("spec", "cluster", "changes"), "no-effect", message, _FIX)
     yield from _taints(spec.cluster)
     flavors = state.catalogue.flavors.values()
     yield from _labels(spec.work, {key for flavor in flavors for key, _ in flavor.node_labels})
     yield from _more_quota(spec, state)
 
 
-def _taints(cluster: ClusterForm) -> Iterator[Doubt]:
-    """Tell taints that keep pods off; no pod of a scenario tolerates any."""
+def _taints(cluster: ClusterForm) -> Iterator[ScenarioWarning]:
+    """Yield taints that would keep pods off; no pod of a scenario tolerates any."""
     paths = [
         (*path, "taints")
         for path, group in node_groups(cluster)
         if any(taint.effect != "PreferNoSchedule" for taint in group.taints)
     ]
     if paths:
-        message = f"found taints, which keep nobody off: {_WHATEVER}"
-        yield Doubt(paths[0], "no-effect", message, _FIX)
+        message = f"found taints, which keep no job off: {_WHATEVER}"
+        yield ScenarioWarning(paths[0], "no-effect", message, _FIX)
 
 
-def _labels(work: Sequence[WorkForm], of_flavors: Collection[str]) -> Iterator[Doubt]:
-    """Tell labels that no flavor has: on those of flavors Kueue does look."""
+def _labels(work: Sequence[WorkForm], of_flavors: Collection[str]) -> Iterator[ScenarioWarning]:
+    """Yield labels that no flavor has: Kueue does look at those of flavors."""
     paths = [
         (*path, "nodeLabels")
         for path, job in written_jobs(work)
         if any(key not in of_flavors for key in job.node_labels)
     ]
     if paths:
-        told = "nodeLabels" if len(paths) == 1 else f"nodeLabels in {len(paths):,} places"
-        message = f"found {told}, which keep nobody off other nodes: {_WHATEVER}"
-        yield Doubt(paths[0], "no-effect", message, _FIX)
+        where = "nodeLabels" if len(paths) == 1 else f"nodeLabels in {len(paths):,} places"
+        message = f"found {where}, which keep no job off other nodes: {_WHATEVER}"
+        yield ScenarioWarning(paths[0], "no-effect", message, _FIX)
 
 
-def _more_quota(spec: SpecForm, state: ClusterState) -> Iterator[Doubt]:
-    """Tell where all quotas of a resource are more than the nodes of the start have."""
+def _more_quota(spec: SpecForm, state: ClusterState) -> Iterator[ScenarioWarning]:
+    """Yield resources whose quotas add up to more than the nodes of the start have."""
     there = dict(zip(state.resources, state.capacity, strict=True))
     counted = QueueTree(spec.queues, spec.cluster).shared if spec.queues else state.resources
     owned = {resource: _quota_of(resource, state) for resource in counted}
@@ -73,7 +73,7 @@ def _more_quota(spec: SpecForm, state: ClusterState) -> Iterator[Doubt]:
         message = f"found quotas of {quotas} together, where nodes have {nodes}: {_ABOVE_ALL}"
         path = ("spec", "queues" if spec.queues else "manifests")
         fix = "guarantee less, or add nodes, or do not compare what is used under kueue"
-        yield Doubt(path, "overcommitted", message, fix)
+        yield ScenarioWarning(path, "overcommitted", message, fix)
 
 
 def _quota_of(resource: str, state: ClusterState) -> int:

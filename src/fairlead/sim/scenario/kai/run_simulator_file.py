@@ -18,7 +18,8 @@ from fairlead.sim.engine.past_use import PastUse, UsageInterest
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
-from fairlead.sim.kai_file.kai_simulation import KaiSimulation, SimulatedQueue
+from fairlead.sim.scenario.kai.objects import kai_address_book
+from fairlead.sim.scenario.kai.simulator_file import KaiSimulation, SimulatedQueue
 from fairlead.sim.work.source import WorkSource
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding
@@ -52,7 +53,7 @@ def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> No
     Simulation(
         state,
         policy,
-        WorkloadMaker(state, "kai"),
+        WorkloadMaker(state, kai_address_book(state)),
         _AllAtOnce(asked),
         rules,
         lambda _: None,

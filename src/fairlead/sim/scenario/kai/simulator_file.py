@@ -1,7 +1,8 @@
 """From a file of KAI's simulator to what it asks for, or to all that is wrong with it.
 
 KAI takes the names of fields in any case, and so do we. Its files say neither apiVersion nor kind;
-they are known by their fields.
+they are known by their fields. One cycle is a second of virtual time, so that windows and
+half-lives, which the file has in seconds, are as many cycles.
 """
 
 from collections.abc import Iterator
@@ -9,21 +10,55 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
+import msgspec
+
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.path import quote
-from fairlead.sim.kai_file.kai_simulation import (
-    KaiSimulation,
-    SimulatedJobs,
-    SimulatedNodes,
-    SimulatedQueue,
-)
 from fairlead.sim.scenario.variant.queue_tree import MOST_LEVELS, first_too_deep, in_circles
 
 KNOWN_BY: Final = frozenset({"cycles", "nodes", "queues", "jobs"})
 MOST: Final = 1_000_000
-"""Of cycles, nodes, and pods of all jobs: more is surely a slip."""
+"""Of cycles, nodes, and pods of all jobs: more is surely a mistake."""
+
+
+class SimulatedNodes(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes that are alike."""
+
+    gpus: int
+    count: int
+
+
+class SimulatedQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue; only its GPUs are of interest."""
+
+    name: str
+    parent: str | None
+    priority: int = 100
+    deserved_gpus: Decimal = Decimal(0)
+    weight: Decimal = Decimal(1)
+
+
+class SimulatedJobs(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs of one queue that are alike, all there from the start; none of them ever ends."""
+
+    queue: str
+    gpus: int  # of each pod
+    pods: int
+    jobs: int
+
+
+class KaiSimulation(msgspec.Struct, frozen=True, kw_only=True):
+    """One simulation."""
+
+    cycles: int = 100
+    window_s: int = 5
+    half_life_s: int | None = None
+    k: Fraction = Fraction(1)
+    nodes: tuple[SimulatedNodes, ...] = ()
+    queues: tuple[SimulatedQueue, ...] = ()
+    jobs: tuple[SimulatedJobs, ...] = ()
 
 
 def is_kai_simulation(document: Document) -> bool:
@@ -91,7 +126,7 @@ def _jobs(cursor: Cursor) -> Iterator[SimulatedJobs]:
 
 
 def _check_names(read: KaiSimulation, top: Cursor) -> None:
-    """Tell queues that are there twice, and names of queues that are not there."""
+    """Report queues that are listed twice, and names of queues that do not exist."""
     parents = {queue.name: queue.parent for queue in read.queues}
     circles, too_deep = in_circles(parents), first_too_deep(parents)
     seen: set[str] = set()
@@ -118,7 +153,7 @@ def _check_names(read: KaiSimulation, top: Cursor) -> None:
 
 
 def _check_size(read: KaiSimulation, top: Cursor) -> None:
-    """Tell what is too much only together: many groups of nodes, or many jobs of many pods."""
+    """Report what is too much only together: many groups of nodes, or many jobs of many pods."""
     sums = {
         "Nodes": (sum(nodes.count for nodes in read.nodes), "nodes"),
         "Jobs": (sum(each.jobs * each.pods for each in read.jobs), "pods of all jobs"),

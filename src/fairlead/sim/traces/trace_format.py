@@ -21,7 +21,7 @@ _HEAD_LINES: Final = 1000
 def row_reader_of(
     path: Path, kind: TraceKind | None, columns: ColumnMap | None, time_zone: ZoneInfo
 ) -> RowReader:
-    """Return what reads the rows of a file; raise `TraceError` if that cannot be told.
+    """Return what reads the rows of a file; raise `TraceError` if the format is unknown.
 
     A column map makes it a table. Cost: the head of the file, not the file.
     """
@@ -54,7 +54,7 @@ def _kind_of(path: Path, first: str, columns: ColumnMap | None) -> TraceKind:
         return "swf"
     shown = first if len(first) <= 60 else f"{first[:60]}..."
     raise TraceError(
-        f"{path}: cannot tell what kind of trace begins with {shown!r}",
+        f"{path}: unknown format of a trace that begins with {shown!r}",
         "say the kind (swf, sacct, csv), or for a table which column is what",
     )
 

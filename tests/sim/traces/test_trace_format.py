@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from fairlead.sim.traces.column_map import ColumnMap, TimeColumn
-from fairlead.sim.traces.tell_kind import row_reader_of
+from fairlead.sim.traces.trace_format import row_reader_of
 from fairlead.sim.traces.trace_job import TraceError, TraceKind
 from fairlead.sim.traces.trace_rules import TraceRules
 from tests.sim.traces.trace_files import OWN_HEAD, jobs_of, written
@@ -44,7 +44,7 @@ def test_a_kind_that_is_given_and_a_column_map_come_first(tmp_path: Path) -> Non
     [
         ("", "trace.csv: found an empty file, expected a trace"),
         ("\n \n", "trace.csv: found an empty file"),
-        ("a,b\n1,2\n", "cannot tell what kind of trace begins with 'a,b'; say the kind"),
+        ("a,b\n1,2\n", "unknown format of a trace that begins with 'a,b'; say the kind"),
         (f"{'x' * 100}\n", r"begins with 'x{60}\.\.\.'"),
         (f"{OWN_HEAD}\n", "trace.csv: found no job that ran"),
         ("; only remarks\n", "trace.csv: found no job that ran"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.errors import SimulationError
-from fairlead.sim.scenario.effect import settings_without_effect
+from fairlead.sim.scenario.settings import settings_without_effect
 from tests.sim.scenario.scenario_files import NODES, QUEUES, WORK, scenario
 
 POLICIES = "  policies: [kai, kueue, elastic-quota]\n"

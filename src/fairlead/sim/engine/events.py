@@ -1,7 +1,7 @@
-"""What happens in a simulation, as data, for whoever writes it down or measures it.
+"""What happens in a simulation, as data, for its files and its measures.
 
-They come in the order of time. Amounts follow from the job: as many pods as are told, each with the
-job's requests.
+They come in the order of time. Amounts follow from the job: as many pods as the event says, each
+with the job's requests.
 """
 
 from typing import Literal, TypeAlias
@@ -32,7 +32,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True, tag="started"):
     reason: Reason
 
 
-class ToldToLeave(msgspec.Struct, frozen=True, kw_only=True, tag="told-to-leave"):
+class Evicted(msgspec.Struct, frozen=True, kw_only=True, tag="told-to-leave"):
     """Pods must go; they hold their places until they have stopped."""
 
     at_ms: int
@@ -73,4 +73,4 @@ class CapacityChanged(msgspec.Struct, frozen=True, kw_only=True, tag="capacity")
     capacity: dict[str, int]
 
 
-Happening: TypeAlias = Submitted | Started | ToldToLeave | Stopped | Finished | CapacityChanged
+SimulationEvent: TypeAlias = Submitted | Started | Evicted | Stopped | Finished | CapacityChanged

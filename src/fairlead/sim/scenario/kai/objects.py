@@ -1,4 +1,4 @@
-"""Inline queues as the Queues of KAI."""
+"""Inline queues as the Queues of KAI, and how a job finds one."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -6,6 +6,9 @@ from typing import Any, Final
 
 from fairlead.model.duration import format_duration
 from fairlead.model.quantity import is_gpu
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KaiJob
+from fairlead.sim.engine.workload_maker import Address, AddressBook, known_queue
 from fairlead.sim.scenario.form.scenario_form import QueueForm
 from fairlead.sim.scenario.variant.objects import MadeObject
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
@@ -13,6 +16,11 @@ from fairlead.sim.scenario.variant.queue_tree import QueueTree
 _UNITS: Final = {"cpu": 1, "memory": 10**6, "gpu": 1000}
 """Base units in one of the unit in which KAI writes a quota: millicores, megabytes, devices."""
 _NO_BOUND: Final = -1
+
+
+def kai_address_book(state: ClusterState) -> AddressBook:
+    """Return what finds the Queue of a job by its name."""
+    return lambda job: Address("", known_queue(state, job), KaiJob())
 
 
 def kai_objects(tree: QueueTree) -> Iterator[MadeObject]:
@@ -28,7 +36,7 @@ def kai_objects(tree: QueueTree) -> Iterator[MadeObject]:
         if queue.min_runtime_ms is not None:
             length = format_duration(queue.min_runtime_ms)
             spec |= {"preemptMinRuntime": length, "reclaimMinRuntime": length}
-        value = {
+        value: dict[str, Any] = {
             "apiVersion": "scheduling.run.ai/v2",
             "kind": "Queue",
             "metadata": {"name": queue.name},
