@@ -1,8 +1,8 @@
 """The search for victims, written plainly: every scenario is made, each from scratch.
 
-It can stand in the place of `VictimSolver`. Nothing is remembered from one try to the next, no try
-is left out for want of room, and whoever left is given a turn, whether or not it can find a place.
-Who is next to give way, and who is served next, is asked of those who know.
+It can take the place of `VictimSolver`. Nothing is remembered between scenarios, none is left out
+for want of room, and every evicted job has a turn, whether or not it can find a place. Eviction
+order and service order are those of the policy.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """How many places are too few if all victims come back, by amounts alone.
 
-Pods ask for cpu and GPUs. Nodes: *half* has 4 of its 8 GPUs free, *full* none, *gone* is known to
-no pod. The preemptor may look at *half*, and at *full* where a pod leaves it.
+Pods ask for cpu and GPUs. Nodes: *half* has 4 of its 8 GPUs free, *full* none, *gone* is not
+known. The preemptor may look at *half*, and at *full* where a pod leaves it.
 """
 
 from collections.abc import Sequence
