@@ -158,9 +158,7 @@ _OPTIONS: Final = (
         callback=_settings,
         help="Change a setting, such as kValue=2; may be repeated.",
     ),
-    click.option(
-        "--seed", type=click.IntRange(min=0), metavar="N", help="What chance begins with."
-    ),
+    click.option("--seed", type=click.IntRange(min=0), metavar="N", help="The first random seed."),
     click.option(
         "--seeds",
         type=click.IntRange(min=1, max=10_000),

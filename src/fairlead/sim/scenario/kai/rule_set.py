@@ -18,7 +18,7 @@ from fairlead.model.duration import format_duration
 from fairlead.model.quantity import is_gpu
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName, Settings
-from fairlead.policy.kai.followed_shares import FollowedShares
+from fairlead.policy.kai.api import IncrementalShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.sim.engine.workload_maker import AddressBook
 from fairlead.sim.scenario.form.fields import full_names
@@ -123,10 +123,10 @@ class KaiRuleSet(RuleSet):
         """Return whether *setting* has an effect only where past use counts."""
         return setting in _NEEDS_USAGE
 
-    def rule_shares(self, state: ClusterState, settings: Settings) -> FollowedShares:
+    def rule_shares(self, state: ClusterState, settings: Settings) -> IncrementalShares:
         """Return KAI's fair shares with the past use that went into them."""
         assert isinstance(settings, KaiSettings)
-        return FollowedShares(state, settings.k)
+        return IncrementalShares(state, settings.k)
 
     def is_simulator_file(self, document: Document) -> bool:
         """Return whether *document* is a file of KAI's time-based fairshare simulator."""

@@ -11,7 +11,7 @@ from fairlead.model.events import NodeAdded, QueueChanged
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.api import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.past_use import PastUse, UsageInterest
