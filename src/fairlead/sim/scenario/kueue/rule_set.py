@@ -31,9 +31,9 @@ class KueueRuleSet(RuleSet):
     settable: ClassVar[Mapping[str, tuple[Parse, str]]] = {
         "fairSharing": (parse_word, "whether fair sharing is on"),
         "preventPreemptionLoops": (parse_word, "whether preemption comes to an end"),
-        "minRunTime": (parse_duration, "how long a workload is not evicted after its start"),
+        "minRunTime": (parse_duration, "how long after its start a job is kept"),
         "preemptionDelay": (parse_duration, "the wait before fair sharing evicts"),
-        "preemptionCooldown": (parse_duration, "the wait before an evicted workload may preempt"),
+        "preemptionCooldown": (parse_duration, "the wait before an evicted job preempts"),
     }
     section: ClassVar[str | None] = "kueue"
     has_fair_sharing: ClassVar[bool] = True
