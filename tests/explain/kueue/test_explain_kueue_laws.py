@@ -11,8 +11,8 @@ from fairlead.explain.kueue.quota import quota_paths
 from fairlead.model.plan import Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.reasons.wait import EXCEEDS_MAX_QUOTA
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from fairlead.policy.kueue.wait_reasons import EXCEEDS_MAX_QUOTA
 from tests.policy.kueue.plan_world import NOW_MS, cluster
 from tests.scale_examples import scale_examples
 
@@ -84,7 +84,7 @@ def test_the_numbers_are_those_of_the_moment_that_decided(
                 assert all(line.asks <= line.available for line in taken)
                 assert {line.judged for line in taken} <= {"fits", "fits by borrowing"}
             case Reserve():
-                assert any(line.judged == "fits if others give way" for line in taken)
+                assert any(line.judged == "fits after preemption" for line in taken)
             case Wait(reason=reason):
                 assert not taken
                 for told in reason.comparisons:
