@@ -76,7 +76,7 @@ class ElasticJobView:
         ]
 
     def line(self) -> list[WorkloadName]:
-        """Return everybody who waits, in the order of their turns."""
+        """Return the waiting workloads, in the order of their turns."""
         turns = [each.workload for each in self.plan.decisions if not isinstance(each, Evict)]
         return list(dict.fromkeys(turns))
 
@@ -148,7 +148,7 @@ class ElasticTurn(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleLine, ...]  # none without a quota
     nodes: tuple[Tally, ...]  # what they are to the first of those pods
     standings: tuple[NodeStanding, ...]  # the same, node by node
-    asked: Asked  # who may be asked to give way
+    asked: Asked  # which pods are candidates
     over_min: tuple[QueueName, ...]  # other namespaces that use more than their min
     tries: tuple[NodeOutcome, ...]  # what came of nodes for the first pod; none if none was tried
     looks_later: bool  # whether who is leaving counts as gone for who claims
@@ -193,7 +193,7 @@ def _pods(view: ElasticJobView, desk: Desk) -> tuple[list[PodId], bool]:
 
 
 def _rules(desk: Desk, asker: Asker) -> Iterator[RuleLine]:
-    """Yield the two rules of admission, then the min, which decides who may be asked."""
+    """Yield the two rules of admission, then the min, which decides which pods are candidates."""
     queue, books = asker.queue, desk.books
     if queue is None:
         return
@@ -261,7 +261,7 @@ def _standings(desk: Desk, asker: Asker) -> tuple[NodeStanding, ...]:
 
 
 def _tries(desk: Desk, asker: Asker, asked: Asked) -> tuple[NodeOutcome, ...]:
-    """Return what comes of each node if those leave who may be asked; none if it may not try."""
+    """Return the outcome of each node without all candidates; none if it may not preempt."""
     refusal = desk.admission.refusal(asker)
     claim = Claim(desk, asker, refusal, asked)
     return () if claim.why_not() is not None else tuple(claim.outcomes().values())
