@@ -16,7 +16,7 @@ from fairlead.model.axes import QueueName
 from fairlead.store.feed.problem import Problem, problem_of
 from fairlead.store.feed.reading import Onward, Reading, Standing, detached, standing
 from fairlead.store.feed.uncounted import uncounted, unknown_axes
-from fairlead.store.feed.usage_origin import PrometheusOrigin, StoredOrigin, UsageOrigin
+from fairlead.store.feed.usage_origin import StoredOrigin, UsageOrigin
 from fairlead.store.feed.usage_vector import (
     CountedTree,
     Freshness,
@@ -250,6 +250,8 @@ class UsageFeed:
 
     def _make_origin(self) -> UsageOrigin:
         if isinstance(self._source, PrometheusSource):
+            from fairlead.store.feed.prometheus_origin import PrometheusOrigin
+
             return PrometheusOrigin(
                 self._source,
                 self._rules,

@@ -14,17 +14,17 @@ from fairlead.errors import StoreError
 from fairlead.store.prometheus.answer import (
     Answer,
     AnswerError,
+    Reply,
     Samples,
     TimedOutError,
     TooManySamplesError,
     clock_answer,
     range_answer,
 )
-from fairlead.store.prometheus.http_request import (
+from fairlead.store.prometheus.http import (
     MAX_ANSWER_BYTES,
     LateAnswerError,
     PrometheusHttp,
-    Reply,
     TooLongAnswerError,
 )
 from fairlead.usage.settings import PrometheusSource

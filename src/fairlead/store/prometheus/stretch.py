@@ -11,9 +11,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
+from fairlead.store.prometheus.answer import shown
 from fairlead.store.prometheus.changes import Change, LastTold, SeriesChanges, largest
 from fairlead.store.prometheus.client import PrometheusClient
-from fairlead.store.prometheus.http_request import shown
 from fairlead.store.prometheus.level_sweep import Subject, Told
 from fairlead.store.prometheus.queries import QUEUE_LABEL, ResourceQueries
 from fairlead.usage.settings import UsageRules
