@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.cli.usage_known import unknown_entries
+from fairlead.cli.usage.import_target import unknown_entries
 from fairlead.errors import UsageError
 from fairlead.model.axes import QueueName
 from fairlead.store.file.usage_store import UsageStore

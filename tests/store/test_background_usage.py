@@ -12,11 +12,11 @@ import pytest
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.feed import background_usage
-from fairlead.store.feed.background_usage import BackgroundUsage
+from fairlead.store.feed import usage_follower
 from fairlead.store.feed.reading import Reading
+from fairlead.store.feed.store_origin import StoredOrigin
 from fairlead.store.feed.usage_feed import UsageFeed
-from fairlead.store.feed.usage_origin import StoredOrigin
+from fairlead.store.feed.usage_follower import BackgroundUsage
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Held
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageRules
@@ -75,7 +75,7 @@ def background() -> Iterator[BackgroundUsage]:
 
 @pytest.fixture
 def _without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_usage, "LONGEST_WAIT_S", 0.05)
+    monkeypatch.setattr(usage_follower, "LONGEST_WAIT_S", 0.05)
 
 
 def part(feed: UsageFeed, now_ms: int = NOW) -> float | None:
@@ -232,8 +232,8 @@ def test_the_end_stops_the_thread(tmp_path: Path) -> None:
 def test_a_try_that_hangs_does_not_keep_the_program_from_ending(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background_usage, "LONGEST_WAIT_S", 0.05)
-    monkeypatch.setattr(background_usage, "STOP_S", 0.05)
+    monkeypatch.setattr(usage_follower, "LONGEST_WAIT_S", 0.05)
+    monkeypatch.setattr(usage_follower, "STOP_S", 0.05)
     server.may_answer.clear()
     background = BackgroundUsage({}, lambda: NOW)
     background.refreshed(RULES, server.source(), NOW)

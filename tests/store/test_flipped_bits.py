@@ -14,7 +14,7 @@ import pytest
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.feed.stored_reading import stored_reading
+from fairlead.store.feed.store_origin import stored_reading
 from fairlead.store.file import checkpoints
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry

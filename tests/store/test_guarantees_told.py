@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import QueueName
-from fairlead.store.feed.guarantees_told import GuaranteesTold, UntoldGuaranteesError
-from fairlead.store.feed.stored_reading import stored_reading
+from fairlead.store.feed.guarantees import GuaranteesTold, UntoldGuaranteesError
+from fairlead.store.feed.store_origin import stored_reading
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Entry, Guarantee, Held, Removed, Renamed

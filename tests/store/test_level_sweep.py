@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from fairlead.model.axes import QueueName
 from fairlead.store.prometheus.answer import Samples
-from fairlead.store.prometheus.changes import Change, SeriesChanges, base_units, largest
-from fairlead.store.prometheus.level_sweep import LevelSweep, Subject, Told
+from fairlead.store.prometheus.level_sweep import (
+    Change,
+    LevelSweep,
+    SeriesChanges,
+    Subject,
+    Told,
+    base_units,
+    largest,
+)
 from fairlead.usage.entries import Capacity, Entry, Guarantee, Held
 from tests.scale_examples import scale_examples
 from tests.text_table import rows

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.manifest.load import load_or_raise
-from fairlead.store.metrics.health import input_errors_family, usage_store_families
+from fairlead.store.metrics.family import input_errors_family, usage_store_families
 from fairlead.store.metrics.of_state import state_families
 from tests.shared_folder import ROOT
 

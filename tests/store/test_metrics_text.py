@@ -6,8 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.store.metrics.exposition import exposition
-from fairlead.store.metrics.family import UNLIMITED, Family, in_units, single
-from fairlead.store.metrics.health import input_errors_family, usage_store_families
+from fairlead.store.metrics.family import (
+    UNLIMITED,
+    Family,
+    in_units,
+    input_errors_family,
+    single,
+    usage_store_families,
+)
 from tests.store.scraped import scraped
 
 # What YAML can hold; a carriage return is read as a line end only by the parser of these tests.

@@ -12,11 +12,11 @@ from fairlead.model.axes import QueueName
 from fairlead.store.text.sacct import (
     SacctHistory,
     SacctJob,
+    allocated_amounts,
     held_entries,
     last_known_ms,
     read_sacct,
 )
-from fairlead.store.text.sacct_fields import allocated_amounts
 from tests.shared_folder import ROOT
 from tests.text_table import rows
 

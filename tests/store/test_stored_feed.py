@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.reading import standing
-from fairlead.store.feed.stored_reading import fading_and_plain, stored_reading
+from fairlead.store.feed.store_origin import fading_and_plain, stored_reading
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Entry, Forgiven, Granted, Held, Removed, Renamed

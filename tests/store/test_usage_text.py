@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.text.bad_lines import MOST_CHARACTERS, MOST_SHOWN
-from fairlead.store.text.csv_line import csv_line
-from fairlead.store.text.text_head import TextHead
+from fairlead.store.text.entry_text import (
+    MOST_CHARACTERS,
+    MOST_DIGITS,
+    MOST_SHOWN,
+    TextHead,
+    csv_line,
+)
 from fairlead.store.text.usage_text import TextForm, read_usage, usage_lines
-from fairlead.store.text.whole_number import MOST_DIGITS
 from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Guarantee, Held, Removed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding

@@ -16,7 +16,7 @@ from fairlead.sim.report.comparison import ComparedRow, Comparison, Estimate, is
 from fairlead.sim.report.report_page import ShownResource
 from fairlead.sim.report.sides import Side, sides_of, with_names
 from fairlead.sim.results.read_result import read_result
-from fairlead.store.text.csv_line import csv_line
+from fairlead.store.text.entry_text import csv_line
 
 EPILOG = """\b
 Examples:

@@ -25,7 +25,7 @@ COMMANDS = {
     "sweep": "fairlead.cli.sweep",
     "report": "fairlead.cli.report",
     "compare": "fairlead.cli.compare",
-    "usage": "fairlead.cli.usage",
+    "usage": "fairlead.cli.usage.command",
     "metrics": "fairlead.cli.metrics",
     "completion": "fairlead.cli.completion",
 }

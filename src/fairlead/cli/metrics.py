@@ -124,7 +124,7 @@ def _health(found: "PastUse | None") -> list[Family]:
     """Tell how past use was found, if it was asked for."""
     if found is None:
         return []
-    from fairlead.store.metrics.health import usage_store_families
+    from fairlead.store.metrics.family import usage_store_families
 
     vector = found.vector
     is_well = vector.state == "fresh" and vector.problem is None

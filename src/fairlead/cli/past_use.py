@@ -31,8 +31,7 @@ from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings
 
 if TYPE_CHECKING:
     from fairlead.explain.usage_report import PastUse
-    from fairlead.store.feed.background_usage import BackgroundUsage
-    from fairlead.store.feed.followed_usage import FollowedUsage
+    from fairlead.store.feed.usage_follower import BackgroundUsage, FollowedUsage
 
 NOT_READ: Final = "note: past use is set up and was not read, so it does not count: add --usage"
 
@@ -160,8 +159,7 @@ class PastUseReader:
 
     def _following(self) -> FollowedUsage | BackgroundUsage:
         if self._followed is None:
-            from fairlead.store.feed.background_usage import BackgroundUsage
-            from fairlead.store.feed.followed_usage import FollowedUsage
+            from fairlead.store.feed.usage_follower import BackgroundUsage, FollowedUsage
 
             # What the feed logs for a service is told here on standard error, once.
             logging.getLogger("fairlead").addHandler(logging.NullHandler())

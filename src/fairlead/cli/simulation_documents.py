@@ -5,7 +5,7 @@ from typing import Any
 
 from fairlead.sim.results.measure_table import COLUMNS, measure_rows
 from fairlead.sim.results.read_result import StoredResult
-from fairlead.store.text.csv_line import csv_line
+from fairlead.store.text.entry_text import csv_line
 
 
 def result_document(result: StoredResult) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from fairlead.sim.measures.spread import Spread, spread
 from fairlead.sim.measures.summary import Summary
 from fairlead.sim.results.read_result import StoredResult
 from fairlead.sim.sweep.combinations import Combination
-from fairlead.store.text.csv_line import csv_line
+from fairlead.store.text.entry_text import csv_line
 
 
 def sweep_text(result: StoredResult, rows: Sequence[Combination]) -> str:

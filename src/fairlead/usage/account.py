@@ -4,9 +4,9 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, Limits
-from fairlead.usage.above_guarantee import above_guarantee
 from fairlead.usage.entries import Granted
 from fairlead.usage.lanes import Lanes
+from fairlead.usage.queue_use import above_guarantee
 from fairlead.usage.running_sum import RunningSum, SumState
 from fairlead.usage.timeline import Moment
 

@@ -9,7 +9,7 @@ from fairlead.sim.scenario.node_groups import Tell
 from fairlead.sim.scenario.queue_tree import check_queues
 from fairlead.sim.scenario.scenario_form import PolicyForm, SpecForm, UsageForm, WindowForm
 from fairlead.sim.work.week_pattern import HOUR_MS
-from fairlead.store.text.text_head import END_OF_TIME_MS
+from fairlead.store.text.entry_text import END_OF_TIME_MS
 
 _SPEC: Final[Path] = ("spec",)
 _SEPARATORS: Final = frozenset(",:")

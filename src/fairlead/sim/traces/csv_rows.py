@@ -25,7 +25,7 @@ from fairlead.sim.traces.exact_number import bounded, rounded_down, rounded_up, 
 from fairlead.sim.traces.row_reader import RowReader
 from fairlead.sim.traces.trace_error import RowError, TraceError
 from fairlead.sim.traces.trace_job import MOST_PODS, MOST_PRIORITY, Asks, TraceJob
-from fairlead.store.text.sacct_fields import start_ms
+from fairlead.store.text.sacct import start_ms
 
 _Facts: TypeAlias = tuple[str, str, str, Asks, int, int | None]
 """The user, group and queue of a job, what it asks for, over how many pods, and its priority."""

@@ -5,8 +5,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.store.feed.problem import Problem, problem_of
-from fairlead.store.feed.reading import Reading
+from fairlead.store.feed.reading import Problem, Reading, problem_of
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.history import PrometheusHistory
 from fairlead.usage.settings import PrometheusSource, UsageRules

@@ -1,18 +1,33 @@
-"""What a source of past use said, and what of it counts at a moment.
+"""What is wrong, for people, and what tells one problem from another.
 
-Until `newest_ms` all is known. What happened afterwards is not, but for what administrators did:
-that counts, and must not make anybody pay for time in which nobody looked.
+How old something is, and when it was seen, is another number each time and tells of nothing new. A
+text that is said once, and not in every cycle, is known again by what is left without those.
 """
 
-from typing import Literal, NamedTuple, TypeAlias
+import re
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from fairlead.model.axes import QueueName
-from fairlead.store.feed.problem import Problem
 from fairlead.usage.entries import Forgiven, Gap, Granted, Held, Removed, Renamed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import UsageRules
+
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+ ms\b")
+
+
+class Problem(NamedTuple):
+    """Something to tell of once."""
+
+    text: str
+    turn: str  # the same as long as it is the same problem
+
+
+def problem_of(text: str) -> Problem:
+    """The problem that *text* tells of; moments in it are no other problem."""
+    return Problem(text, _MOMENT.sub("...", text))
+
 
 Act: TypeAlias = Granted | Forgiven | Renamed | Removed | Gap
 Onward: TypeAlias = Literal["as before", "hold", "decay"]

@@ -13,10 +13,16 @@ from typing import Final, NamedTuple
 
 from fairlead.errors import FairleadError
 from fairlead.model.axes import QueueName
-from fairlead.store.feed.problem import Problem, problem_of
-from fairlead.store.feed.reading import Onward, Reading, Standing, detached, standing
-from fairlead.store.feed.uncounted import uncounted, unknown_axes
-from fairlead.store.feed.usage_origin import StoredOrigin, UsageOrigin
+from fairlead.store.feed.reading import (
+    Onward,
+    Problem,
+    Reading,
+    Standing,
+    detached,
+    problem_of,
+    standing,
+)
+from fairlead.store.feed.store_origin import StoredOrigin, UsageOrigin
 from fairlead.store.feed.usage_vector import (
     CountedTree,
     Freshness,
@@ -25,6 +31,8 @@ from fairlead.store.feed.usage_vector import (
     UsageVector,
     counted_tree,
     sums_on_axes,
+    uncounted,
+    unknown_axes,
     usage_on_axes,
 )
 from fairlead.usage.ledger import Ledger

@@ -6,10 +6,10 @@ import click
 
 from fairlead.cli.options import output_option
 from fairlead.cli.progress import counted
-from fairlead.cli.usage_record import find_record, names_record, opened
+from fairlead.cli.usage.record import find_record, names_record, opened
 from fairlead.errors import FairleadError
 from fairlead.explain.whole_file import write_whole
-from fairlead.store.text.text_head import TextHead
+from fairlead.store.text.entry_text import TextHead
 from fairlead.store.text.usage_text import TextForm, usage_lines
 
 _SQLITE = b"SQLite format 3\0"

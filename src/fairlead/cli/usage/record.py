@@ -1,6 +1,8 @@
 """Which record of use a command is about, and by which rules it counts."""
 
+import getpass
 import os
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,13 +11,14 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from fairlead.cli.options import load_files
+from fairlead.cli.options import load_files, now_option
 from fairlead.cli.standard_input import read_standard_input
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, StoreError
 from fairlead.explain.printable import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import QueueName
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.store.file.database import is_never_finished
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Forgiven, Granted
 from fairlead.usage.settings import DAY_MS, PrometheusSource, StoreSource, UsageSettings
@@ -147,3 +150,92 @@ def _path_in(settings: UsageSettings | None) -> str:
         f"{found}: name the file with --store FILE, in the variable {STORE_VARIABLE}, or in the "
         "settings among the objects of -f"
     )
+
+
+def refuse_stub(path: Path) -> None:
+    """Raise StoreError for a file without anything in it; all else is for who opens it to judge."""
+    if is_never_finished(path):
+        raise StoreError(
+            f"usage store {path}: it is empty or was never finished; restore a copy or start one "
+            "with fairlead usage import"
+        )
+
+
+def dated(meaning: str) -> Callable[[click.Command], click.Command]:
+    """Add ``--now`` as the last option; *meaning* is what it says in the help."""
+
+    def add(command: click.Command) -> click.Command:
+        now_option(command)
+        option = command.params[-1]
+        assert isinstance(option, click.Option)
+        option.help = meaning
+        return command
+
+    return add
+
+
+def read_name(_context: click.Context, option: click.Parameter, given: str | None) -> str | None:
+    """Refuse what cannot be written down: bytes that are no text, and names that nobody can have.
+
+    A reason may have several lines.
+    """
+    if any("\ud800" <= letter <= "\udfff" for letter in given or ""):
+        raise click.BadParameter("found bytes that are no text in UTF-8")
+    if given == "" and option.name == "queue":
+        raise click.BadParameter("found no name")
+    if option.name != "reason" and any(unicodedata.category(each) == "Cc" for each in given or ""):
+        raise click.BadParameter(f"found {given!r}, expected a name without control characters")
+    return given
+
+
+def audited(default_reason: str | None = None) -> Callable[[Command], Command]:
+    """Add the options that say who did it and why; without a default, a reason must be given."""
+    why = "Why; kept in the log."
+    given: dict[str, Any] = {"required": True}
+    if default_reason is not None:
+        why = f"Why; kept in the log. By default: {default_reason}."
+        given = {"default": default_reason}
+
+    def with_options(command: Command) -> Command:
+        for option in (
+            click.option(
+                "--who",
+                metavar="NAME",
+                callback=read_name,
+                help="Who does it; by default $SUDO_USER, $USER or the login name.",
+            ),
+            click.option(
+                "--reason",
+                metavar="TEXT",
+                callback=read_name,
+                help=why,
+                **given,
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return with_options
+
+
+def read_who(given: str | None) -> str:
+    """Return who does it, as far as the machine knows."""
+    name = given or os.environ.get("SUDO_USER") or os.environ.get("USER") or _login()
+    if not name.strip():
+        raise click.UsageError("say who does it: --who NAME")
+    return name
+
+
+def read_reason(text: str) -> str:
+    """Return why it is done, which must say something."""
+    if not text.strip():
+        raise click.BadParameter("found no text, expected why", param_hint="--reason")
+    return text
+
+
+def _login() -> str:
+    """Return the name of the user that the machine knows; containers may know none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""

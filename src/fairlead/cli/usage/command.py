@@ -2,11 +2,11 @@
 
 import click
 
-from fairlead.cli.usage_change import forgive, grant
-from fairlead.cli.usage_export import export
-from fairlead.cli.usage_import import import_
-from fairlead.cli.usage_log import log
-from fairlead.cli.usage_show import show
+from fairlead.cli.usage.change import forgive, grant
+from fairlead.cli.usage.export import export
+from fairlead.cli.usage.import_ import import_
+from fairlead.cli.usage.log import log
+from fairlead.cli.usage.show import show
 
 EPILOG = """\b
 Examples:

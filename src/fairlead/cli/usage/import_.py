@@ -1,4 +1,4 @@
-"""``fairlead usage import``: a record from text, all of it or nothing."""
+"""Which queue each account of Slurm is: a file of lines ``ACCOUNT: QUEUE``."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -9,16 +9,20 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 import msgspec
+import yaml
 
 from fairlead.cli.progress import announce, counted
 from fairlead.cli.standard_input import read_standard_input
-from fairlead.cli.usage_amounts import read_capacity
-from fairlead.cli.usage_audit import audited, read_reason, read_who
-from fairlead.cli.usage_known import unknown_entries
-from fairlead.cli.usage_new_record import added_to
-from fairlead.cli.usage_queue_map import QueueMap, read_queue_map
-from fairlead.cli.usage_record import find_record, names_record
-from fairlead.cli.usage_when import dated
+from fairlead.cli.usage.amounts import read_capacity
+from fairlead.cli.usage.import_target import added_to, unknown_entries
+from fairlead.cli.usage.record import (
+    audited,
+    dated,
+    find_record,
+    names_record,
+    read_reason,
+    read_who,
+)
 from fairlead.errors import FairleadError
 from fairlead.explain.printable import printable
 from fairlead.model.axes import QueueName
@@ -27,12 +31,69 @@ from fairlead.model.quantity import is_gpu
 from fairlead.store.file.entry_amounts import fit_resources
 from fairlead.store.file.file_notes import ImportNote
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.store.text.sacct import ONE_LEFT_OUT, SacctHistory, held_entries, read_sacct
-from fairlead.store.text.sacct_fields import RESOURCES
-from fairlead.store.text.text_head import TextHead
+from fairlead.store.text.entry_text import TextHead
+from fairlead.store.text.sacct import (
+    ONE_LEFT_OUT,
+    RESOURCES,
+    SacctHistory,
+    held_entries,
+    read_sacct,
+)
 from fairlead.store.text.usage_text import UsageText, read_usage
 from fairlead.usage.entries import Capacity, Entry, Held
 from fairlead.usage.settings import DAY_MS
+
+MAX_BYTES = 2**20
+
+
+class QueueMap:
+    """Knows the queue of an account, and which accounts were asked for or named, but not both."""
+
+    def __init__(self, queues: dict[str, str | None]) -> None:
+        """Fix the queues; None leaves an account out."""
+        self.unmapped: set[str] = set()
+        self.unused = set(queues)
+        self._queues = queues
+
+    def queue_of(self, account: str) -> QueueName | None:
+        """Return the queue of *account*, which is that of its own name if nothing else is said."""
+        if account not in self._queues:
+            if not account:
+                raise FairleadError(
+                    'sacct has jobs without an account: say their queue with a line "": QUEUE in '
+                    "the file of --queue-map"
+                )
+            self.unmapped.add(account)
+            return QueueName(account)
+        self.unused.discard(account)
+        queue = self._queues[account]
+        return None if queue is None else QueueName(queue)
+
+
+def read_queue_map(file: str) -> QueueMap:
+    """Read the file; raises FairleadError that says what is expected."""
+    expected = "expected lines such as physics: team-physics"
+    try:
+        with Path(file).open("rb") as data:
+            text = data.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise FairleadError(f"cannot read {file}: found more than 1 MiB, {expected}")
+        found = yaml.load(text, Loader=yaml.CSafeLoader)
+    except OSError as wrong:
+        raise FairleadError(f"cannot read {file}: {wrong.strerror or wrong}") from wrong
+    except (yaml.YAMLError, RecursionError, ValueError) as wrong:
+        # The last is of what looks like a number or a date, and is none.
+        raise FairleadError(f"cannot read {file}: found no YAML, {expected}") from wrong
+    if not isinstance(found, dict) or not all(
+        isinstance(account, str) and (queue is None or (isinstance(queue, str) and queue))
+        for account, queue in found.items()
+    ):
+        raise FairleadError(
+            f"cannot read {file}: found something else than names, {expected}; put names that look "
+            "like numbers in quotes"
+        )
+    return QueueMap(found)
+
 
 ImportForm: TypeAlias = Literal["jsonl", "csv", "sacct"]
 FORMS: tuple[ImportForm, ...] = get_args(ImportForm)

@@ -7,11 +7,11 @@ import msgspec
 
 from fairlead.cli.options import output_option
 from fairlead.cli.table import table_text
-from fairlead.cli.usage_record import find_record, names_record, opened
+from fairlead.cli.usage.record import find_record, names_record, opened
 from fairlead.explain.resource_hours import hours_text, hours_unit
 from fairlead.model.moment_text import moment_text
 from fairlead.store.file.file_notes import ImportNote
-from fairlead.store.text.csv_line import csv_line
+from fairlead.store.text.entry_text import csv_line
 from fairlead.usage.entries import Forgiven, Granted
 
 EPILOG = """\b

@@ -10,7 +10,7 @@ import msgspec
 from fairlead.cli.options import now_option, output_option
 from fairlead.cli.progress import counted
 from fairlead.cli.table import table_text
-from fairlead.cli.usage_record import Record, find_record, names_record, opened
+from fairlead.cli.usage.record import Record, find_record, names_record, opened
 from fairlead.errors import DurationError, FairleadError
 from fairlead.explain.printable import printable
 from fairlead.explain.usage_table import UsageReport, only_queue, usage_document, usage_report
@@ -18,9 +18,9 @@ from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import format_duration, parse_duration
 from fairlead.model.moment_text import moment_text
 from fairlead.store.feed.reading import Reading, standing
-from fairlead.store.feed.stored_reading import stored_reading
+from fairlead.store.feed.store_origin import stored_reading
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.store.text.csv_line import csv_line
+from fairlead.store.text.entry_text import csv_line
 from fairlead.usage.entries import Gap
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at

@@ -5,17 +5,20 @@ from collections.abc import Collection, Iterator, Mapping
 
 import click
 
-from fairlead.cli.usage_amounts import read_resource_time
-from fairlead.cli.usage_audit import audited, read_name, read_reason, read_who
-from fairlead.cli.usage_record import (
+from fairlead.cli.usage.amounts import read_resource_time
+from fairlead.cli.usage.record import (
+    audited,
+    dated,
     find_record,
     moment_to_write,
     names_record,
     opened,
+    read_name,
+    read_reason,
+    read_who,
+    refuse_stub,
     write_act,
 )
-from fairlead.cli.usage_stub import refuse_stub
-from fairlead.cli.usage_when import dated
 from fairlead.errors import FairleadError
 from fairlead.explain.printable import printable
 from fairlead.explain.resource_hours import hours_text, hours_unit
