@@ -11,7 +11,7 @@ from typing import Any
 from bench.harness import Work, benchmark
 from fairlead.manifest.text.documents import Document, cluster_document
 from fairlead.manifest.translate.translator import Translator
-from fairlead.model.reconcile import ObservedPlace, ObservedWorkload, bring_in_line
+from fairlead.model.execution.reconcile import ObservedPlace, ObservedWorkload, bring_in_line
 from fairlead.policy.contract import PolicyName, make_policy
 
 WORKLOADS = 10_000

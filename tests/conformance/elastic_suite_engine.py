@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.errors import StateError
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadRemoved, WorkloadStarted, WorkloadStopped
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.plan import Evict
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.admission import Refusal, Standing

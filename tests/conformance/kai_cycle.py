@@ -19,10 +19,9 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.memory import KaiMemory
-from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
+from fairlead.model.workload import KaiJob, PodKey, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from fairlead.policy.kai.shares import KaiShares

@@ -5,7 +5,7 @@ import pytest
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import Placement, QueueChanged, WorkloadAdded
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import (
     Comparison,

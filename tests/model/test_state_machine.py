@@ -8,6 +8,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from msgspec.structs import replace
 
 from fairlead.errors import StateError
+from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
@@ -39,7 +40,6 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.invariants import check_invariants
-from fairlead.model.journal import Mark
 from fairlead.model.memory import ElasticMemory, KaiMemory, KueueMemory, Memory
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (

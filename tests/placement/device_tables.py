@@ -4,8 +4,8 @@
 leaving; of device 1 nothing is held and 500 are reserved; one whole device is held besides.
 """
 
+from fairlead.model.accounting.node_books import NodeUse
 from fairlead.model.node import Node
-from fairlead.model.node_books import NodeUse
 from fairlead.model.workload import GpuShare
 from fairlead.placement.node_room import GpuResources, NodeRoom, node_room
 

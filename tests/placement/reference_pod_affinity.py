@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from fairlead.model.node import Node
-from fairlead.model.node_books import PodKey
 from fairlead.model.run import Phase
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodSet, Workload
+from fairlead.model.workload import PodKey, PodSet, Workload
 
 Time: TypeAlias = Literal["now", "later"]
 

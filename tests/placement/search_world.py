@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
+from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import Amounts, Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import (
@@ -25,7 +26,6 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.journal import Mark
 from fairlead.model.node import Node
 from fairlead.model.selector import (
     LabelRequirement,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from fairlead.model.accounting.node_books import NodeUse
 from fairlead.model.node import Node
-from fairlead.model.node_books import NodeUse
 from fairlead.placement.node_room import GpuResources, node_room
 from tests.placement.device_tables import GPUS, THOUSANDTH_E9, room_of
 from tests.text_table import rows

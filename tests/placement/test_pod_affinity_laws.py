@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from msgspec.structs import replace
 
+from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.events import (
@@ -27,7 +28,6 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.journal import Mark
 from fairlead.model.workload import numbered_pod
 from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity

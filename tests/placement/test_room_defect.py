@@ -2,8 +2,8 @@
 
 import pytest
 
+from fairlead.model.accounting.node_books import NodeUse
 from fairlead.model.node import Node
-from fairlead.model.node_books import NodeUse
 from fairlead.model.workload import GpuShare
 from fairlead.placement.node_room import GpuResources, node_room
 from fairlead.placement.room_defect import room_defect

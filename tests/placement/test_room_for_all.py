@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fairlead.model.accounting.journal import Journal
+from fairlead.model.accounting.node_books import NodeBooks
 from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.journal import Journal
 from fairlead.model.node import Node
-from fairlead.model.node_books import NodeBooks
 from fairlead.model.selector import LabelSelector, PodTerm
 from fairlead.model.workload import GpuShare, PodConstraints, PodId
 from fairlead.placement.node_filters import node_defect

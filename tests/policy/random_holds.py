@@ -5,7 +5,7 @@ from random import Random
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadFinished, WorkloadStopped
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.holds import HELD_AFTER_FAILURE, NOTHING_HELD, Holds
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait

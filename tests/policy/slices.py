@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Plan, Start, Wait

@@ -6,6 +6,7 @@ them up and a scheduler must not fall over on `1w`. What both refuse is refused 
 """
 
 import re
+from datetime import UTC, datetime
 
 from fairlead.errors import DurationError
 
@@ -84,3 +85,8 @@ def _times(number: str, unit_ns: int) -> tuple[int, bool]:
     divisor = 10 ** len(decimals)
     product, rest = divmod(int(whole + decimals) * unit_ns, divisor)
     return product, rest == 0
+
+
+def moment_text(at_ms: int) -> str:
+    """Return a moment in UTC, in whole seconds: ``2026-11-16T08:00:00Z``."""
+    return datetime.fromtimestamp(at_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

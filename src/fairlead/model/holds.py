@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.node_books import PodKey
+from fairlead.model.workload import PodKey
 
 HELD_AFTER_FAILURE: Final = "HeldAfterFailure"
 """The code of the reason for which a held workload waits."""

@@ -7,14 +7,14 @@ that it checks. Tests call it after every step.
 from fractions import Fraction
 from math import floor
 
+from fairlead.model.accounting.node_books import NodeUse
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.device_share import SHARED_GPU, WHOLE_DEVICE_E9
 from fairlead.model.foreign_pod import Occupied
-from fairlead.model.memory import ElasticMemory, KaiMemory, KueueMemory, Memory
-from fairlead.model.node_books import NodeUse
+from fairlead.model.memory import part_about
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, KaiJob, KueueWorkload, PodId, PodSet, Workload
+from fairlead.model.workload import PodId, PodSet, Workload
 
 
 def check_invariants(state: ClusterState) -> None:
@@ -54,21 +54,9 @@ def _check_memories(state: ClusterState) -> None:
     """What is remembered is about workloads and pods that are there, and says something."""
     for name, memory in state.memories.items():
         assert memory != type(memory)(), f"an empty memory of {name}"
-        _check_memory(state.workloads[name], memory)
+        assert part_about(state.workloads[name], memory) == memory, f"what is remembered of {name}"
     promised = {name for name, memory in state.memories.items() if memory.promises_place()}
     assert set(state.promised) == promised, "to whom a place was promised"
-
-
-def _check_memory(workload: Workload, memory: Memory) -> None:
-    kind = f"the kind of memory of {workload.name}"
-    match memory:
-        case KaiMemory():
-            assert isinstance(workload.extension, KaiJob), kind
-        case KueueMemory():
-            assert isinstance(workload.extension, KueueWorkload), kind
-        case ElasticMemory(nominated=nominated):
-            assert isinstance(workload.extension, ElasticPods), kind
-            assert nominated.keys() <= set(workload.pods()), f"nominated pods of {workload.name}"
 
 
 def _check_nodes(state: ClusterState) -> None:

@@ -4,14 +4,34 @@ Events, tables, dashboards, metrics and tests all read these; nobody parses a se
 are made from them elsewhere.
 """
 
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from fairlead.model.axes import Axis, QueueName, WorkloadName
+from fairlead.model.axes import Amounts, Axis, Limits, QueueName, WorkloadName
 from fairlead.model.events import MemoryChanged, Placement
-from fairlead.model.side_numbers import SideNumbers
 from fairlead.model.workload import PodId
+
+
+class SideNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two queues compared, an entry per axis; a saturation of None is infinite.
+
+    For a loss, *before* is what the rule looked at: the victim's side just before this loss, the
+    reclaimer's as the search began. *After* is without what has been lost so far, this loss
+    included, and on the reclaimer's side with the request.
+    """
+
+    queue: QueueName
+    axes: tuple[Axis, ...]
+    guaranteed: Limits
+    fair_share: Amounts
+    allocatable: Limits
+    allocated_before: Amounts
+    allocated_after: Amounts
+    saturation_before: tuple[Fraction | None, ...]
+    saturation_after: tuple[Fraction | None, ...]
+
 
 Relation = Literal["<", "<=", ">", ">="]
 

@@ -17,15 +17,14 @@ from typing import Any
 
 from fairlead.errors import StateError
 from fairlead.model import events as ev
+from fairlead.model.accounting.journal import ChangeLog, Journal, Mark
+from fairlead.model.accounting.node_books import NodeBooks
+from fairlead.model.accounting.queue_tree import QueueSums, QueueTree
+from fairlead.model.accounting.workload_books import WorkloadBooks
 from fairlead.model.axes import Amounts, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
-from fairlead.model.change_log import ChangeLog
 from fairlead.model.holds import NOTHING_HELD
-from fairlead.model.journal import Journal, Mark
-from fairlead.model.node_books import NodeBooks
-from fairlead.model.queue_sums import QueueSums
-from fairlead.model.queue_tree import QueueTree
-from fairlead.model.workload_books import WorkloadBooks
+from fairlead.model.workload import PodKey
 
 
 class ClusterState:
@@ -157,3 +156,16 @@ class ClusterState:
         for name in sorted(event.holds.workloads & self.workloads.keys()):
             self._journal.touch(self.touched, name)
         self._journal.put(vars(self), "holds", event.holds)
+
+
+def pods_on_node(state: ClusterState, node: str) -> Iterator[tuple[PodKey, bool]]:
+    """Yield each pod of ours on *node* once, and whether it is on its way out.
+
+    Who has a reservation is there already. Cost: one look at each pod.
+    """
+    use, runs = state.books.use(node), state.runs
+    for key in use.pods:
+        name, pod = key
+        yield key, runs[name].pods[pod].phase == "leaving"
+    for key in use.departing:
+        yield key, True

@@ -7,7 +7,7 @@ ElasticQuota. It says what is wanted; what runs where is the state's to know.
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Literal, NewType, TypeAlias
+from typing import ClassVar, Literal, NewType, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,9 @@ A pod object is known by its UID, or by ``namespace/name`` where it has none; a 
 counted, by the name of its set and a number. Ids have no meaning in their order: pods are compared
 by their position in the workload, or by name.
 """
+
+PodKey: TypeAlias = tuple[WorkloadName, PodId]
+"""A pod with the name of its workload."""
 
 
 def numbered_pod(pod_set: str, number: int) -> PodId:
@@ -220,6 +223,8 @@ class SubGroup(msgspec.Struct, frozen=True, kw_only=True):
 class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
     """What only a KAI PodGroup has."""
 
+    is_requeued: ClassVar[bool] = False
+
     sub_groups: tuple[SubGroup, ...] = ()
     min_sub_group: int | None = None  # how many sub-groups at the top must start; None: all
     staleness_grace_ms: int | None = None  # None: the scheduler's default
@@ -229,6 +234,8 @@ class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
 
 class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
     """What only a Kueue Workload has."""
+
+    is_requeued: ClassVar[bool] = True
 
     local_queue: str
     requeued_ms: int | None = None  # orders it instead of its creation
@@ -244,6 +251,8 @@ class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"
     Empty: the same as the requests.
     """
 
+    is_requeued: ClassVar[bool] = False
+
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
     min_resources: Amounts | None = None
     schedule_timeout_s: int | None = None
@@ -252,6 +261,8 @@ class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"
 
 
 WorkloadExtension: TypeAlias = KaiJob | KueueWorkload | ElasticPods
+"""What one rule set adds. ``is_requeued``: a workload whose pods were all evicted returns to its
+queue; otherwise its owner has withdrawn it, and new pods are another workload."""
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True):

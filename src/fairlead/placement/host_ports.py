@@ -7,8 +7,7 @@ pods that open one port on different addresses of a node are kept apart; that is
 from collections.abc import Collection, Iterator
 from typing import Literal, TypeAlias
 
-from fairlead.model.pods_on_node import pods_on_node
-from fairlead.model.state import ClusterState
+from fairlead.model.state import ClusterState, pods_on_node
 
 Port: TypeAlias = tuple[str, int]  # protocol and number
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from operator import sub
 from typing import NamedTuple
 
+from fairlead.model.accounting.node_books import NodeUse
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import WHOLE_DEVICE_E9
 from fairlead.model.node import Node
-from fairlead.model.node_books import NodeUse
 
 THOUSANDTH_E9 = 10**6  # in billionths
 DEVICE = 1000  # in thousandths

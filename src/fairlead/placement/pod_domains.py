@@ -19,10 +19,9 @@ from typing import Final, NamedTuple, TypeAlias
 from fairlead.model.axes import WorkloadName
 from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
-from fairlead.model.pods_on_node import pods_on_node
 from fairlead.model.run import Phase
 from fairlead.model.selector import PodTerm
-from fairlead.model.state import ClusterState
+from fairlead.model.state import ClusterState, pods_on_node
 from fairlead.model.workload import Workload
 
 Domain: TypeAlias = tuple[str, str]

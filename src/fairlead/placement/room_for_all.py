@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from operator import le
 from typing import NamedTuple
 
+from fairlead.model.accounting.node_books import NodeBooks
 from fairlead.model.axes import Amounts
-from fairlead.model.node_books import NodeBooks
 from fairlead.model.workload import PodConstraints
 from fairlead.placement.node_filters import node_defect
 from fairlead.placement.waiting_pods import Shape

@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from operator import le
 from typing import Final, NamedTuple, TypeAlias
 
+from fairlead.model.accounting.node_books import NodeUse
 from fairlead.model.axes import Amounts
 from fairlead.model.node import Node
-from fairlead.model.node_books import NodeUse
 from fairlead.model.quantity import is_gpu
 from fairlead.model.selector import Toleration
 from fairlead.model.state import ClusterState

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import NamedTuple
 
+from fairlead.model.accounting.pod_sums import count_by_set
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.pod_sums import count_by_set
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodConstraints, Workload
 

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, Protocol
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import MemoryChanged
+from fairlead.model.execution.executor import Order
 from fairlead.model.memory import KaiMemory
-from fairlead.model.order import Order
 from fairlead.model.plan import Decision, Reserve, Start
 from fairlead.model.workload import PodId
 from tests.manifest.translate.api_server import (

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.memory import Memory, part_about
-from fairlead.model.node_books import PodKey
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodKey
 from tests.manifest.translate.api_server import POD, Key, Object, is_bound
 from tests.manifest.translate.kueue_world import WORKLOAD, holds
 

@@ -11,10 +11,9 @@ from typing import Any
 import msgspec
 
 from fairlead.model.axes import Axis
-from fairlead.model.plan import Plan, Reason
+from fairlead.model.plan import Plan, Reason, SideNumbers
 from fairlead.model.queue import Queue
 from fairlead.model.run import Run
-from fairlead.model.side_numbers import SideNumbers
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodSet, Workload
 

@@ -9,9 +9,8 @@ from random import Random
 from typing import NamedTuple, TypeAlias
 
 from fairlead.manifest.translate.translator import Translator
-from fairlead.model.executor import Executor
+from fairlead.model.execution.executor import Executor, Order
 from fairlead.model.invariants import check_invariants
-from fairlead.model.order import Order
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.contract import make_policy

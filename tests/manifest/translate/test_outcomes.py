@@ -8,10 +8,9 @@ from fairlead.manifest.text.documents import cluster_document
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import MemoryChanged, Placement
-from fairlead.model.executor import Executor
+from fairlead.model.execution.executor import Executor, Order
 from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import KueueMemory
-from fairlead.model.order import Order
 from fairlead.model.plan import Evict, Reason, Start
 from fairlead.model.workload import PodId, numbered_pod
 from tests.manifest.translate.api_server import ApiServer, Key, Object, copied

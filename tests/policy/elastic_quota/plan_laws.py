@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
+from fairlead.model.execution.remember import forget_promises
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
-from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.policy.elastic_quota.charges import Charges

@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import Amounts, Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue, DisruptionBudget
 from fairlead.model.events import (
@@ -26,7 +25,8 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.after_plan import carry_out
+from fairlead.model.execution.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.node import Node

@@ -20,10 +20,10 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
+from fairlead.model.execution.remember import forget_promises
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
-from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.elastic_quota.cycle import Cycle

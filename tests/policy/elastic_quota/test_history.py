@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from msgspec.structs import replace
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     CatalogueChanged,
@@ -23,7 +22,8 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.after_plan import carry_out
+from fairlead.model.execution.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
+from fairlead.model.execution.remember import forget_promises
 from fairlead.model.plan import Plan, Start
-from fairlead.model.remember import forget_promises
 from fairlead.policy.elastic_quota.settings import FAITHFUL
 from tests.policy.elastic_quota.plan_world import NOW_MS, cluster, nominated, plan, told
 

@@ -5,8 +5,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.events import Event, WorkloadAdded
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
 from fairlead.model.state import ClusterState

@@ -15,10 +15,9 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.node_books import PodKey
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.gates import refusal
 from fairlead.policy.kai.try_line import TryLine

@@ -4,7 +4,7 @@ from operator import add
 
 from fairlead.model.device_share import WHOLE_DEVICE_E9
 from fairlead.model.events import WorkloadReserved
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState

@@ -7,8 +7,16 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reserve, Start, Wait
-from fairlead.model.side_numbers import SideNumbers
+from fairlead.model.plan import (
+    Decision,
+    Evict,
+    FailedClaim,
+    Move,
+    Reserve,
+    SideNumbers,
+    Start,
+    Wait,
+)
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.claim_refusals import why_not_admitted

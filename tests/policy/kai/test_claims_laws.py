@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Event, ForeignPodChanged, NodeAdded, QueueChanged, WorkloadAdded
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Event, ForeignPodChanged, ForeignPodRemoved, WorkloadLeaving
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
 from fairlead.model.state import ClusterState

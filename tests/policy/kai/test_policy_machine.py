@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace
 
+from fairlead.model.accounting.queue_tree import QueueSums
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     Event,
@@ -25,10 +26,9 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
-from fairlead.model.queue_sums import QueueSums
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId

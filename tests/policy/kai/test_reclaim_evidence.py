@@ -6,8 +6,7 @@ from operator import add, sub
 from hypothesis import given
 
 from fairlead.model.axes import Axis, QueueName
-from fairlead.model.plan import Comparison, Term
-from fairlead.model.side_numbers import SideNumbers
+from fairlead.model.plan import Comparison, SideNumbers, Term
 from fairlead.policy.kai.reclaim_evidence import (
     LossEvidence,
     VerdictEvidence,

@@ -19,7 +19,7 @@ from fairlead.model.events import (
     WorkloadAdded,
     WorkloadStarted,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm

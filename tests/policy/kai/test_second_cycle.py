@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.explain.plan_cycles import plan_cycles
-from fairlead.model.after_plan import carry_out
+from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     NodeAdded,
@@ -28,13 +27,13 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStarted,
 )
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
-from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
+from fairlead.model.workload import KaiJob, PodKey, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.look_ahead import NEWCOMER_MS, look_ahead
 from fairlead.policy.kai.policy import KaiPolicy

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from fairlead.explain.plan_cycles import plan_cycles
+from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     MemoryChanged,
@@ -22,7 +22,7 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import KaiMemory
 from fairlead.model.node import Node

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue, LocalQueue
 from fairlead.model.events import (
@@ -24,6 +23,7 @@ from fairlead.model.events import (
     WorkloadFinished,
     WorkloadStarted,
 )
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import KueueMemory
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait

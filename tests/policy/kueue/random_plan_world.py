@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from hypothesis import strategies as st
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import ResourceFlavor
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings

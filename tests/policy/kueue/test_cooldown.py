@@ -6,7 +6,7 @@ Late has both places of 3 that are nobody's own, and a of early is due one of th
 import pytest
 from msgspec.structs import replace
 
-from fairlead.model.after_plan import carry_out
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy

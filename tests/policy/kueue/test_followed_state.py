@@ -16,9 +16,9 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
+from fairlead.model.execution.remember import forget_promises
 from fairlead.model.plan import Evict, Plan, Wait
-from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.flavor_assignment import Waiting

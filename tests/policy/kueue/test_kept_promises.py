@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.events import QueueChanged, WorkloadStopped
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSets
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import WorkloadName
 from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.events import QueueRemoved
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.plan import Evict
 from fairlead.model.queue import cohort_queue
 from fairlead.model.selector import LabelRequirement, LabelSelector

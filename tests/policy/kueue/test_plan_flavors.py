@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.catalogue import ResourceFlavor
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.plan import Start
 from fairlead.model.queue import FlavorFungibility, ResourceGroup
 from fairlead.model.selector import LabelRequirement, NodeTerm, Taint, Toleration

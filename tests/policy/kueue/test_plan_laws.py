@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
+from fairlead.model.execution.remember import forget_promises
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Comparison, Evict, Plan, Reason, Reserve, Start, Wait
-from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy
 from tests.policy.changes import changes_of

@@ -1,6 +1,6 @@
 """Who is looked at first, who stands behind whom, and who comes back when."""
 
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.plan import Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.settings import KueueSettings

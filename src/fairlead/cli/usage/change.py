@@ -20,11 +20,11 @@ from fairlead.cli.usage.record import (
     write_act,
 )
 from fairlead.errors import FairleadError
-from fairlead.explain.printable import printable
-from fairlead.explain.resource_hours import hours_text, hours_unit
+from fairlead.explain.text.measures import hours_text, hours_unit
+from fairlead.explain.text.names import printable
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Forgiven, Granted
 from fairlead.usage.settings import DAY_MS

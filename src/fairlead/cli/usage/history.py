@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from fairlead.errors import FairleadError
-from fairlead.model.moment_text import moment_text
-from fairlead.sim.history import UsageRecord, history_before
+from fairlead.model.duration import moment_text
+from fairlead.sim.run.history import UsageRecord, history_before
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.text.usage_text import read_usage
 from fairlead.usage.entries import Entry

@@ -11,8 +11,8 @@ import click
 import msgspec
 import yaml
 
-from fairlead.cli.progress import announce, counted
-from fairlead.cli.standard_input import read_standard_input
+from fairlead.cli.input.options import read_standard_input
+from fairlead.cli.output.progress import announce, counted
 from fairlead.cli.usage.amounts import read_capacity
 from fairlead.cli.usage.import_target import added_to, unknown_entries
 from fairlead.cli.usage.record import (
@@ -24,9 +24,9 @@ from fairlead.cli.usage.record import (
     read_who,
 )
 from fairlead.errors import FairleadError
-from fairlead.explain.printable import printable
+from fairlead.explain.text.names import printable
 from fairlead.model.axes import QueueName
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 from fairlead.model.quantity import is_gpu
 from fairlead.store.file.entry_amounts import fit_resources
 from fairlead.store.file.file_notes import ImportNote

@@ -7,7 +7,7 @@ from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.object_names import full_name, pod_id
 from fairlead.manifest.objects import PodObject
 from fairlead.model.device_share import DeviceShare
-from fairlead.model.reconcile import ObservedPlace
+from fairlead.model.execution.reconcile import ObservedPlace
 from fairlead.model.workload import PodId
 
 AlikePods = Sequence[Sequence[PodObject]]

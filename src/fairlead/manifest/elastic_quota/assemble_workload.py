@@ -12,8 +12,8 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.object_names import pod_id
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
+from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.memory import ElasticMemory, is_empty
-from fairlead.model.reconcile import ObservedWorkload
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload
 
 

@@ -19,8 +19,8 @@ from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
+from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.memory import KaiMemory
-from fairlead.model.reconcile import ObservedWorkload
 from fairlead.model.workload import KaiJob, Obstacle, PodConstraints, PodSet, PodSets, Workload
 from fairlead.policy.obstacles import POD_GROUP_NOT_FOUND
 

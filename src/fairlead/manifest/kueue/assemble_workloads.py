@@ -15,8 +15,8 @@ from fairlead.manifest.kueue.assemble_objects import KueueObjects
 from fairlead.manifest.kueue.assemble_references import priority_of
 from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.execution.reconcile import ObservedPlace, ObservedWorkload
 from fairlead.model.memory import KueueMemory, is_empty
-from fairlead.model.reconcile import ObservedPlace, ObservedWorkload
 from fairlead.model.workload import KueueWorkload, PodId, PodSet, PodSets, Workload, numbered_pod
 
 MAX_ADMITTED_PODS: Final = 500_000  # Kubernetes itself is built for 150,000

@@ -47,8 +47,8 @@ from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import Axis, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
+from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.queue import Queue
-from fairlead.model.reconcile import ObservedWorkload
 from fairlead.model.workload import PodConstraints
 from fairlead.policy.kueue.settings import KueueSettings
 

@@ -36,10 +36,10 @@ from fairlead.manifest.translate.inbox import Inbox
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import Axis, QuotaAxes, WorkloadName
-from fairlead.model.carry_over import carry_over
 from fairlead.model.events import CatalogueChanged, UsageChanged
+from fairlead.model.execution.carry_over import carry_over
+from fairlead.model.execution.reconcile import ObservedWorkload, bring_in_line
 from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.reconcile import ObservedWorkload, bring_in_line
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Obstacle, PodId
 from fairlead.policy.contract import PolicyName, Settings

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodId, PodKey, PodSet, Workload
 from fairlead.policy.elastic_quota.charges import Charges
 
 

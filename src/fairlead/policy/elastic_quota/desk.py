@@ -7,9 +7,9 @@ from collections.abc import Callable, Set
 from functools import partial
 from typing import Final, NamedTuple
 
+from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
-from fairlead.model.journal import Mark
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload

@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.node import Node
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodKey
 from fairlead.policy.elastic_quota.asker import pod_title
 from fairlead.policy.elastic_quota.charges import Charges
 

@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
+from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import Amounts
 from fairlead.model.events import Placement, WorkloadStarted, WorkloadStopped
-from fairlead.model.journal import Mark
 from fairlead.model.workload import PodSet
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.desk import Desk

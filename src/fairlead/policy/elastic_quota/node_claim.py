@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.node_books import PodKey
+from fairlead.model.workload import PodKey
 from fairlead.policy.elastic_quota.admission import Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.budgets import Budgets

@@ -9,7 +9,7 @@ from operator import sub
 from typing import Final, NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.model.node_books import PodKey
+from fairlead.model.workload import PodKey
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.quota_books import QuotaUse
 

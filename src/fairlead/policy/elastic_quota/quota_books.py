@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from operator import add, gt, sub
 from typing import Final
 
+from fairlead.model.accounting.queue_tree import QueueSums
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.queue import ElasticQuota, Queue
-from fairlead.model.queue_sums import QueueSums
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.charges import CORE, Charges
 from fairlead.policy.elastic_quota.settings import PluginQuirks

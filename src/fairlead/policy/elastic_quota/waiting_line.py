@@ -4,8 +4,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Hashable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from fairlead.model.accounting.pod_sums import count_by_set
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.pod_sums import count_by_set
 from fairlead.model.workload import ElasticPods, Workload
 from fairlead.policy.elastic_quota.asker import turn_of
 from fairlead.policy.elastic_quota.readiness import Readiness

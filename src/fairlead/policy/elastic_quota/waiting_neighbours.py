@@ -7,8 +7,8 @@ wait for ever, or evict again.
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodKey
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.nominations import Nominations
 

@@ -7,7 +7,7 @@ that the caller holds as a victim, because the cluster refused to let a pod of i
 from collections.abc import Set
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.node_books import PodKey
+from fairlead.model.workload import PodKey
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.victim_pool import Candidate, Entry, VictimPool
 

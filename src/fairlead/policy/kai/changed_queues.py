@@ -4,8 +4,8 @@ A hundred queues are in a state, and from cycle to cycle a job came or went in t
 keeps something for each queue looks again at these alone.
 """
 
+from fairlead.model.accounting.journal import ChangeLog
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.change_log import ChangeLog
 from fairlead.model.state import ClusterState
 
 

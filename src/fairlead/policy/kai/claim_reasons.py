@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence, Set
 from typing import Final
 
 from fairlead.model.axes import Amounts
-from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Comparison, Reason, Term
-from fairlead.model.workload import Workload
+from fairlead.model.workload import PodKey, Workload
 from fairlead.policy.kai.axis_comparisons import axis_comparisons
 from fairlead.policy.kai.claims import Claim, Judged
 from fairlead.policy.kai.reclaim_evidence import explain_verdict

@@ -7,8 +7,7 @@ asked the fewest others, those who are first to give way.
 from typing import Final
 
 from fairlead.model.axes import Axis
-from fairlead.model.plan import Comparison, Reason, Tally, Term
-from fairlead.model.side_numbers import SideNumbers
+from fairlead.model.plan import Comparison, Reason, SideNumbers, Tally, Term
 from fairlead.policy.kai.axis_comparisons import those_that_hold
 from fairlead.policy.kai.claims import Claim, Judged
 from fairlead.policy.kai.gates import NON_PREEMPTIBLE_OVER_QUOTA, over_limit, over_quota

@@ -10,9 +10,8 @@ from operator import gt
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
-from fairlead.model.node_books import PodKey
 from fairlead.model.plan import FailedClaim, Reason
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.capped_line import CappedLine
 from fairlead.policy.kai.claim_hopes import ClaimHopes

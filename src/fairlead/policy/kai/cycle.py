@@ -9,10 +9,9 @@ from typing import Final
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadDisplaced
-from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Reason
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.policy.kai.allocate_round import AllocateRound, Listener
 from fairlead.policy.kai.claim_round import ClaimRound
 from fairlead.policy.kai.cycle_record import Act

@@ -9,12 +9,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
-from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reason, Reserve, Start, Wait
-from fairlead.model.pods_on_node import pods_on_node
 from fairlead.model.run import Placed
-from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.state import ClusterState, pods_on_node
+from fairlead.model.workload import PodId, PodKey
 
 Fate: TypeAlias = Literal["evict", "move", "reserve", "start"]
 TAKEN_AGAIN: Final = "TakenAgain"

@@ -7,12 +7,12 @@ in the next one as well, in the same order; so only what the two do not have in 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadDisplaced, WorkloadStopped
-from fairlead.model.journal import Mark
-from fairlead.model.node_books import PodKey
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodKey
 from fairlead.policy.kai.victim_steps import Group
 
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from fairlead.fairness.division_tree import DivisionTree
 from fairlead.fairness.kept_shares import KeptShares
+from fairlead.model.accounting.journal import ChangeLog
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.model.change_log import ChangeLog
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.changed_queues import ChangedQueues
 from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers

@@ -9,9 +9,9 @@ claimed, which nobody else steps into.
 from collections.abc import Sequence, Set
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Reserve, Start
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodKey
 
 
 def pods_to_hold_back(

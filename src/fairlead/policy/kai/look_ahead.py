@@ -15,12 +15,11 @@ are spared whom it did not ask at first. So the law holds from plan to plan.
 from collections.abc import Iterable, Mapping, Set
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import WorkloadName
-from fairlead.model.node_books import PodKey
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.policy.kai.cycle import NO_TAKERS, KaiCycle
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.hold_back import pods_to_hold_back

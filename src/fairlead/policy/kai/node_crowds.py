@@ -13,8 +13,8 @@ from operator import add
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodKey
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.victim_pool import Candidate, Entry
 from fairlead.policy.kai.victim_steps import Group

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadReserved, WorkloadStarted
-from fairlead.model.holding import kept_off
-from fairlead.model.node_books import PodKey
+from fairlead.model.execution.holding import kept_off
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import PodId, PodKey, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.gates import refusal
 from fairlead.policy.kai.pending_jobs import PendingJobs

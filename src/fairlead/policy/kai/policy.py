@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from fairlead.model.events import MemoryChanged
-from fairlead.model.holding import holding
+from fairlead.model.execution.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState

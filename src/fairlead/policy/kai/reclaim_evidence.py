@@ -10,8 +10,7 @@ from operator import add, sub
 import msgspec
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.model.plan import Comparison, Relation, Term
-from fairlead.model.side_numbers import SideNumbers
+from fairlead.model.plan import Comparison, Relation, SideNumbers, Term
 from fairlead.policy.kai.axis_comparisons import axis_comparisons, those_that_hold
 from fairlead.policy.kai.reclaim_judge import ReclaimJudge, Rule, Sides, Strategy, Verdict
 from fairlead.policy.kai.reclaim_losses import Loss

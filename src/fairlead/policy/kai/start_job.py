@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadReserved, WorkloadStarted
-from fairlead.model.journal import Mark
 from fairlead.model.plan import Comparison, Reason, Tally, Term
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodSet, Workload

@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, WorkloadName
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.departures import Departures
 from fairlead.policy.kai.node_crowds import Crowd, HelpfulNodes

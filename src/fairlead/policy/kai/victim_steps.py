@@ -14,8 +14,7 @@ from operator import add
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, WorkloadName
-from fairlead.model.node_books import PodKey
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
 from fairlead.policy.kai.room_bound import Freed, Need
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_pool import Candidate

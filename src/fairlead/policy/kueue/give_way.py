@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.kueue_memory import gave_way_to
+from fairlead.model.execution.remember import gave_way_to
 from fairlead.model.memory import GaveWay, KueueMemory, Memory
 from fairlead.model.workload import Workload
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.holding import holding
+from fairlead.model.execution.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.memory import Promise
 from fairlead.model.plan import Decision, Plan, Start, Wait

@@ -6,10 +6,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadStopped
-from fairlead.model.executor import apply
+from fairlead.model.execution.after_plan import carry_out
+from fairlead.model.execution.executor import apply
 from fairlead.model.plan import Decision, Evict, Plan, Reason, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy
