@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.manifest.load import load_or_raise
 from fairlead.store.metrics.family import input_errors_family, usage_store_families
-from fairlead.store.metrics.of_state import state_families
+from fairlead.store.metrics.registry import state_families
 from tests.shared_folder import ROOT
 
 BOARD = ROOT / "docs" / "grafana" / "fairlead-usage.json"

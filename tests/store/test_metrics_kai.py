@@ -10,7 +10,7 @@ from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName
 from fairlead.model.events import UsageChanged
 from fairlead.store.metrics.exposition import exposition
-from fairlead.store.metrics.of_state import state_families
+from fairlead.store.metrics.registry import state_families
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.store.scraped import by_label, scraped
 from tests.text_table import rows

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fairlead.manifest.load import load_or_raise
 from fairlead.store.metrics.exposition import exposition
-from fairlead.store.metrics.of_state import state_families
+from fairlead.store.metrics.registry import state_families
 from tests.cli.kueue_manifests import FAIR, flavor, queue, workload
 from tests.cli.manifests import write
 from tests.store.scraped import by_label, scraped

@@ -16,7 +16,7 @@ from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.metrics.exposition import exposition
-from fairlead.store.metrics.of_state import state_families
+from fairlead.store.metrics.registry import state_families
 from fairlead.usage.entries import Capacity, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, UsageRules

@@ -14,7 +14,7 @@ from fairlead.model.axes import QueueName
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.feed.usage_vector import UsageVector
 from fairlead.store.metrics.exposition import exposition
-from fairlead.store.metrics.of_state import state_families
+from fairlead.store.metrics.registry import state_families
 from fairlead.store.recording.recorder import Recorder
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageRules
 from fairlead.usage.window import Sliding

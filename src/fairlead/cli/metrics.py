@@ -25,7 +25,7 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
 from fairlead.model.axes import Amounts
 from fairlead.store.metrics.family import Family
-from fairlead.store.metrics.of_state import state_families
+from fairlead.store.metrics.registry import state_families
 
 if TYPE_CHECKING:
     from fairlead.explain.usage.shares import PastUse

@@ -10,8 +10,9 @@ import msgspec
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.reading import Books, copied, without_fading
 from fairlead.store.prometheus.client import PrometheusClient
+from fairlead.store.prometheus.kai_queries import RESOURCES, queries_of
 from fairlead.store.prometheus.level_sweep import LevelSweep
-from fairlead.store.prometheus.stretch import RESOURCES, LastSamples, Stretch, queries_of
+from fairlead.store.prometheus.stretch import LastSamples, Stretch
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, UsageRules

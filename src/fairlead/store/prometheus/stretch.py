@@ -1,8 +1,7 @@
-"""What Prometheus is asked for: a query for each resource, KAI's own or one set in its place.
+"""One stretch of time, asked about resource by resource, and what is odd about the answers.
 
-The names of the settings are KAI's, and so are the queries where nothing is set. Only the capacity
-is summed up by the server: to let it pick the largest of several series of a queue, of which there
-hardly ever are any, makes its work four times as long.
+Series that are missing, have no usable number or belong to nobody leave an answer that can be
+used, and a reader who wonders; each is noted here in words, with the query that shows it.
 """
 
 from collections.abc import Iterator
@@ -10,13 +9,14 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
-import msgspec
-
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.model.quantity import is_gpu, scale_of
 from fairlead.store.prometheus.answer import shown
 from fairlead.store.prometheus.client import PrometheusClient
+from fairlead.store.prometheus.kai_queries import (
+    QUEUE_LABEL,
+    ResourceQueries,
+)
 from fairlead.store.prometheus.level_sweep import (
     Change,
     LastTold,
@@ -25,61 +25,7 @@ from fairlead.store.prometheus.level_sweep import (
     Told,
     largest,
 )
-from fairlead.usage.settings import PrometheusSource, UsageRules
-
-QUEUE_LABEL: Final = "queue_name"
-RESOURCES: Final = ("cpu", "memory", "nvidia.com/gpu")
-_AXES: Final = ("cpu", "memory", "gpu")  # as KAI's settings begin
-_ALLOCATED: Final = {
-    "cpu": "kai_queue_allocated_cpu_cores",
-    "memory": "kai_queue_allocated_memory_bytes",
-    "gpu": "kai_queue_allocated_gpus",
-}
-_CAPACITY: Final = {
-    "cpu": 'kube_node_status_capacity{resource="cpu"}',
-    "memory": 'kube_node_status_capacity{resource="memory"}',
-    "gpu": 'kube_node_status_capacity{resource="nvidia_com_gpu"}',
-}
-_GUARANTEED: Final = {
-    "cpu": "kai_queue_quota_cpu_cores",
-    "memory": "kai_queue_quota_memory_bytes",
-    "gpu": "kai_queue_deserved_gpus",
-}
-
-
-class ResourceQueries(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked about one resource, and how many base units one of the answer is."""
-
-    resource: str
-    scale: int
-    allocated: str
-    capacity: str
-    guaranteed: str
-
-
-def queries_of(source: PrometheusSource) -> tuple[ResourceQueries, ...]:
-    """The queries for `RESOURCES`, in that order; StoreError for a setting of an unknown name."""
-    metrics = dict(source.metrics)
-    guarantees = {_axis_of(name): query for name, query in source.guarantee_metrics}
-    found = tuple(
-        ResourceQueries(
-            resource=resource,
-            scale=scale_of(resource),
-            allocated=metrics.pop(f"{axis}AllocationMetric", "") or _ALLOCATED[axis],
-            capacity=f"sum({metrics.pop(f'{axis}CapacityMetric', '') or _CAPACITY[axis]})",
-            guaranteed=guarantees.pop(axis, "") or _GUARANTEED[axis],
-        )
-        for axis, resource in zip(_AXES, RESOURCES, strict=True)
-    )
-    unknown = sorted([*metrics, *guarantees])
-    if unknown:
-        raise StoreError(f"no resource is asked for by the name {unknown[0]!r} in Prometheus")
-    return found
-
-
-def _axis_of(resource: str) -> str:
-    return "gpu" if is_gpu(resource) else resource
-
+from fairlead.usage.settings import UsageRules
 
 SHOWN_PROBLEMS: Final = 5
 
