@@ -106,7 +106,7 @@ def test_one_half_life_ago_counts_half(store: str) -> None:
 
 
 LATER = "2026-11-16T18:00:00Z"  # ten hours after the last look
-NOT_KNOWN = "note: nobody looked after 2026-11-16T08:00:00Z; what was used since is not known\n"
+NOT_KNOWN = "note: no observation after 2026-11-16T08:00:00Z; usage since then is unknown\n"
 
 
 @pytest.mark.parametrize("half_life", ["0", "12h"])
@@ -192,7 +192,7 @@ def test_a_change_asks_for_names_and_counts_nothing(
     monkeypatch.setattr(UsageStore, "ledger", count)
     ran = run(store, *change.split(), "--reason", "r", "--who", "eve")
     assert ran.exit_code == 0
-    assert ran.err.startswith("note: there is no record of a queue x\n")
+    assert ran.err.startswith("note: the store has no queue x\n")
 
 
 def test_the_window_leaves_out_what_is_older(store: str) -> None:
@@ -221,7 +221,7 @@ def test_every_form_says_the_same(store: str) -> None:
 
 def test_a_capacity_that_was_never_told_is_noted(store: str) -> None:
     ran = run(store, "show")
-    assert "note: the capacity of cpu, memory was never told in this window" in ran.err
+    assert "note: the capacity of cpu, memory is not recorded in this window" in ran.err
     rows = json.loads(run(store, "show", "-o", "json").out)["usage"]
     known = {row["resource"]: row["ofCapacity"] for row in rows if row["queue"] == "a"}
     assert known == {"nvidia.com/gpu": "0.4", "cpu": None, "memory": None}
@@ -232,14 +232,14 @@ def test_an_unknown_queue_is_an_error_with_a_guess(store: str) -> None:
         record.append([held(0, "research", 1)])
     ran = run(store, "show", "--queue", "reserch")
     assert (ran.exit_code, ran.out) == (1, "")
-    assert 'no record of a queue reserch in this window; did you mean "research"?' in ran.err
+    assert 'queue reserch has no recorded usage in this window; did you mean "research"?' in ran.err
 
 
 def test_an_empty_record_says_so(tmp_path: Path) -> None:
     UsageStore.open(tmp_path / "new.db").close()
     ran = run(str(tmp_path / "new.db"), "show")
     assert ran.exit_code == 0
-    assert ran.out.endswith("\nnobody used anything\n")
+    assert ran.out.endswith("\nno usage\n")
 
 
 def test_inner_queues_of_the_objects_are_sums(store: str, tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_a_record_in_prometheus_is_not_ours(tmp_path: Path) -> None:
     objects = write(tmp_path, "c.yaml", NODE, kai_queue("a"), SETTINGS.format(usage=usage))
     ran = run_cli("usage", "log", "-f", objects)
     assert ran.exit_code == 1
-    assert "past use is in Prometheus, which is no record of ours: name the file" in ran.err
+    assert "the settings name Prometheus, which is not a usage store: name the file" in ran.err
 
 
 def test_objects_that_cannot_be_read_are_told(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_objects_that_cannot_be_read_are_told(tmp_path: Path) -> None:
 def test_no_record_is_an_error_that_says_how_to_name_it(verb: str) -> None:
     ran = run_cli("usage", verb)
     assert ran.exit_code == 1
-    assert "no record of use is named: name the file with --store FILE" in ran.err
+    assert "no usage store is named: name the file with --store FILE" in ran.err
     assert "FAIRLEAD_USAGE_STORE" in ran.err
 
 
@@ -399,21 +399,21 @@ def test_a_wrong_amount_is_wrong_usage_and_changes_nothing(
 def test_a_queue_without_a_record_is_noted(store: str) -> None:
     ran = run(store, "grant", "--queue", "x", "gpu=1h", "--reason", "r", "--who", "eve")
     assert ran.exit_code == 0
-    assert ran.err == "note: there is no record of a queue x\n"
+    assert ran.err == "note: the store has no queue x\n"
     ran = run(store, "forgive", "--queue", "x", "--reason", "r", "--who", "eve")
     assert "there is no record" not in ran.err  # a grant is one
 
 
 def test_forgiving_one_queue_leaves_the_others(store: str) -> None:
     ran = run(store, "forgive", "--queue", "a", "--reason", "moved", "--who", "eve")
-    assert ran.out == "forgiven: past use of queue a\n"
+    assert ran.out == "reset the recorded usage of queue a\n"
     rows = shown(store)
     assert (rows["a", None]["used"], rows["b", None]["used"]) == ("0", "12")
 
 
 def test_forgiving_all_resets_everybody(store: str) -> None:
     ran = run(store, "forgive", "--all", "--reason", "new year", "--who", "eve")
-    assert ran.out == "forgiven: past use of all queues\n"
+    assert ran.out == "reset the recorded usage of all queues\n"
     assert {row["used"] for row in shown(store).values()} == {"0"}
 
 
@@ -423,7 +423,7 @@ def test_forgiving_all_resets_everybody(store: str) -> None:
         (("forgive", "--reason", "r"), "either --queue QUEUE or --all"),
         (("forgive", "--all", "--queue", "a", "--reason", "r"), "either --queue QUEUE or --all"),
         (("forgive", "--all"), "Missing option '--reason'"),
-        (("forgive", "--all", "--reason", " ", "--who", "e"), "found no text, expected why"),
+        (("forgive", "--all", "--reason", " ", "--who", "e"), "found no text, expected a reason"),
         (("grant", "--queue", "a", "gpu=1h"), "Missing option '--reason'"),
         (("grant", "gpu=1h", "--reason", "r"), "Missing option '--queue'"),
         (("forgive", "--queue", "", "--reason", "r"), "found no name"),
@@ -446,7 +446,7 @@ def test_bytes_that_are_no_text_are_refused(store: str, option: str) -> None:
     given = {"--queue": "a", "--user": "ann", "--reason": "r", "--who": "eve", option: "\udcff"}
     ran = run(store, "grant", "gpu=1h", *(word for pair in given.items() for word in pair))
     assert ran.exit_code == 2
-    assert "found bytes that are no text in UTF-8" in ran.err
+    assert "found bytes that are not UTF-8" in ran.err
 
 
 def test_who_is_asked_for_where_nobody_is_known(
@@ -455,7 +455,7 @@ def test_who_is_asked_for_where_nobody_is_known(
     forgive = ("forgive", "--all", "--reason", "r")
     with monkeypatch.context() as nameless:
         nameless.setattr("getpass.getuser", _nobody)
-        assert "say who does it: --who NAME" in run(store, *forgive).err
+        assert "no login name was found: add --who NAME" in run(store, *forgive).err
     monkeypatch.setattr("getpass.getuser", lambda: "login")
     run(store, *forgive)
     monkeypatch.setenv("USER", "root")

@@ -30,12 +30,12 @@ def granted(store: str) -> list[tuple[int, ...]]:
 
 
 WRONG = {
-    "GPU=1h": "found 'GPU=1h': there is no record of such a resource; did you mean \"gpu\"?",
+    "GPU=1h": "found 'GPU=1h': the store has no such resource; did you mean \"gpu\"?",
     "gpus=1h": 'did you mean "gpu"?',
     "foo=1h": "expected cpu, gpu, memory, nvidia.com/gpu, or a name such as example.com/tpu",
-    "a100/gpu=1h": "there is no record of such a resource",
-    "Example.com/gpu=1h": "there is no record of such a resource",
-    "\udcff=1h": "found '\\udcff=1h': there is no record of such a resource",
+    "a100/gpu=1h": "the store has no such resource",
+    "Example.com/gpu=1h": "the store has no such resource",
+    "\udcff=1h": "found '\\udcff=1h': the store has no such resource",
     "gpu=1e30*1h": "found 'gpu=1e30*1h': expected at most 9.2e+15, which is all that Kubernetes",
     "memory=-1e19*1h": "expected at most 9.2e+18",
     "gpu=0.001*1ms": "found 'gpu=0.001*1ms', expected 0.001 GPU-h or more",
@@ -69,11 +69,11 @@ def test_the_least_and_the_most_are_taken(store: str, text: str, expected: tuple
 def test_a_new_resource_with_a_domain_is_taken_and_noted(store: str) -> None:
     ran = grant(store, "example.com/tpu=1h")
     assert (ran.exit_code, ran.out) == (0, "granted to queue a: 1 h of example.com/tpu\n")
-    assert ran.err.endswith("note: there is no record of a resource example.com/tpu\n")
+    assert ran.err.endswith("note: the store has no resource example.com/tpu\n")
     with UsageStore.open(Path(store), writes=False) as record:
         assert record.resources == (*RESOURCES, "example.com/tpu")
     ran = grant(store, "example.com/tpus=1h")
-    assert ran.err.endswith('of a resource example.com/tpus; did you mean "example.com/tpu"?\n')
+    assert ran.err.endswith('has no resource example.com/tpus; did you mean "example.com/tpu"?\n')
 
 
 def test_a_name_that_the_record_has_is_taken_whatever_it_is(tmp_path: Path) -> None:

@@ -63,10 +63,10 @@ def test_all_that_is_below_an_inner_queue_is_forgiven_and_logged(store: str, obj
     ran = forgive(store, "--queue", "top", "-f", objects)
     assert (ran.exit_code, ran.err) == (0, "")
     assert ran.out.splitlines() == [
-        "forgiven: past use of queue top",
-        "forgiven: past use of queue a, which is below top",
-        "forgiven: past use of queue b, which is below top",
-        "forgiven: past use of queue c, which is below top",
+        "reset the recorded usage of queue top",
+        "reset the recorded usage of queue a, which is below top",
+        "reset the recorded usage of queue b, which is below top",
+        "reset the recorded usage of queue c, which is below top",
     ]
     after = used(store, objects)
     assert {name: after[name] for name in ("top", "a", "b", "c", "other")} == {
@@ -87,22 +87,22 @@ def test_a_queue_in_the_middle_leaves_those_beside_it(store: str, objects: str) 
 
 def test_a_queue_without_others_below_it_is_one_act(store: str, objects: str) -> None:
     ran = forgive(store, "--queue", "a", "-f", objects)
-    assert (ran.out, ran.err) == ("forgiven: past use of queue a\n", "")
+    assert (ran.out, ran.err) == ("reset the recorded usage of queue a\n", "")
     assert logged(store) == [("a", "eve")]
 
 
 def test_without_the_objects_it_is_said_that_nobody_knows_what_is_below(store: str) -> None:
     ran = forgive(store, "--queue", "a")
     assert ran.err == (
-        "note: without the objects of -f nobody knows which queues are below a: only its own use "
-        "is forgiven\n"
+        "note: without the objects of -f it is unknown which queues are below a: only its own "
+        "usage is reset\n"
     )
 
 
 def test_a_queue_that_the_objects_lack_is_said(store: str, objects: str) -> None:
     ran = forgive(store, "--queue", "gone", "-f", objects)
     assert ran.err == (
-        "note: there is no record of a queue gone\n"
-        "note: the objects of -f lack it, so nobody knows which queues are below gone: only its "
-        "own use is forgiven\n"
+        "note: the store has no queue gone\n"
+        "note: the objects of -f lack it, so it is unknown which queues are below gone: only its "
+        "own usage is reset\n"
     )

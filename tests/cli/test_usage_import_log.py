@@ -43,4 +43,4 @@ def test_a_reason_of_nothing_is_refused(tmp_path: Path) -> None:
     text.write_text(HEAD + "\n")
     ran = run_cli("usage", "import", str(text), "--store", "x.db", "--reason", " ")
     assert (ran.exit_code, ran.out) == (2, "")
-    assert "found no text, expected why" in ran.err
+    assert "found no text, expected a reason" in ran.err

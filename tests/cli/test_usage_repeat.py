@@ -46,7 +46,7 @@ def test_an_export_that_comes_back_writes_nothing(
         before = list(record.entries())
     run_cli("usage", "export", "--store", str(store), "-o", form, str(text))
     ran = imported(store, text)
-    assert (ran.exit_code, ran.out) == (0, "imported no entries: the record has them all\n")
+    assert (ran.exit_code, ran.out) == (0, "imported no entries: the store has them all\n")
     assert ran.err == ""
     with UsageStore.open(store, writes=False) as record:
         assert list(record.entries()) == before
@@ -144,9 +144,9 @@ def test_only_the_rest_of_a_longer_file_is_added_and_told(tmp_path: Path) -> Non
     text.write_text(text.read_text() + "held,3000,,b,,,,,1\nheld,3500,,b,,,,,0\n")
     ran = imported(store, text)
     assert ran.out == (
-        "imported 2 entries, from 1970-01-01T00:00:03Z to 1970-01-01T00:00:03Z; the record had 2 "
-        "more of the file\n"
+        "imported 2 entries, from 1970-01-01T00:00:03Z to 1970-01-01T00:00:03Z; the store "
+        "already had 2 more of the file\n"
     )
-    assert "note: the record has entries up to 1970-01-01T00:00:04Z, and what is new" in ran.err
+    assert "note: the store has entries up to 1970-01-01T00:00:04Z, and what is new" in ran.err
     with UsageStore.open(store, writes=False) as record:
         assert [entry.at_ms for entry in record.entries()] == [2000, 3000, 3500, 4000]

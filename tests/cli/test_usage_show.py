@@ -49,7 +49,7 @@ def test_use_above_guarantees_that_nobody_told_is_refused(tmp_path: Path, form: 
     objects = write(tmp_path, "c.yaml", NODE, kai_queue("a"), kai_queue("b"))
     ran = run_cli("usage", "show", "-f", own, "-f", objects, "--now", NOW, "-o", form)
     assert (ran.exit_code, ran.out) == (1, "")
-    assert "it tells of no queue what was guaranteed to it" in ran.err
+    assert "it has no guarantee of any queue" in ran.err
     assert "or use charge: all" in ran.err
 
 
@@ -106,9 +106,9 @@ def test_names_on_the_command_line_come_before_settings(
     [
         (
             "{prometheus: {url: 'http://p'}}",
-            "past use is in Prometheus, which is no record of ours",
+            "the settings name Prometheus, which is not a usage store",
         ),
-        ("{halfLife: 2d}", "no record of use is named"),
+        ("{halfLife: 2d}", "no usage store is named"),
         ("{halfLife: -1d, store: {path: x}}", "halfLife"),
     ],
 )
@@ -139,7 +139,7 @@ def test_letters_that_a_picture_cannot_show_are_noted(
     assert (ran.exit_code, drawn) == (0, f"drawn: {file}")
 
 
-BEGINS = "note: the record begins at 2026-11-15T22:00:00Z; what was used before is not known\n"
+BEGINS = "note: the store begins at 2026-11-15T22:00:00Z; usage before is unknown\n"
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
@@ -185,8 +185,8 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "p.fifo"
     os.mkfifo(pipe)
     for store, told in (
-        (str(pipe), f"usage store {pipe}: it is no regular file; name a file"),
-        ("http://prometheus:9090", "Prometheus is no record of ours"),
+        (str(pipe), f"usage store {pipe}: it is not a regular file; name a file"),
+        ("http://prometheus:9090", "Prometheus is not a usage store"),
     ):
         ran = run_cli("usage", "show", "--store", store, "--now", NOW)
         assert (ran.exit_code, ran.out) == (1, "")
@@ -202,4 +202,4 @@ def test_no_verb_waits_for_the_end_of_a_pipe(tmp_path: Path, verb: str) -> None:
     os.mkfifo(pipe)
     ran = run_cli("usage", *verb.split(), "--store", str(pipe))
     assert (ran.exit_code, ran.out) == (1, "")
-    assert "no regular file" in ran.err
+    assert "not a regular file" in ran.err

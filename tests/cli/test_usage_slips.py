@@ -49,7 +49,7 @@ def used(store: str) -> str:
 def test_an_export_does_not_take_the_place_of_a_record(store: str) -> None:
     ran = usage("export", store, store)
     assert ran.exit_code == 1
-    assert "is a database, maybe a record of use; nothing was written" in ran.err
+    assert "is a database, maybe a usage store; nothing was written" in ran.err
     assert used(store) == "40"
 
 
@@ -89,7 +89,7 @@ def test_a_change_long_before_the_newest_entry_is_refused(tmp_path: Path, change
     ran = usage(verb, str(path), *by_eve, "2001-09-08T01:46:39Z")
     assert (ran.exit_code, ran.out) == (1, "")
     assert ran.err == (
-        "error: nothing was changed: the record has entries up to 2001-09-09T01:46:40Z, and "
+        "error: nothing was changed: the store has entries up to 2001-09-09T01:46:40Z, and "
         "2001-09-08T01:46:39Z is more than a day before that; leave out --now\n"
     )
     assert usage("log", str(path)).out == "nothing was changed\n"

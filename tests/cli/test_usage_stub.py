@@ -91,7 +91,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     store = tmp_path / "none/usage.db"
     ran = run_cli("usage", "import", SAMPLE, "--store", str(store), *NOW)
     assert ran.exit_code == 1
-    assert f"usage store {store}: it cannot be made (No such file or directory); make" in ran.err
+    assert f"usage store {store}: it cannot be created (No such file or directory); make" in ran.err
 
 
 def test_a_record_that_another_program_made_meanwhile_is_kept(
@@ -107,7 +107,7 @@ def test_a_record_that_another_program_made_meanwhile_is_kept(
     monkeypatch.setattr(UsageStore, "append", with_another)
     ran = run_cli("usage", "import", SAMPLE, "--store", str(store), *NOW)
     assert ran.exit_code == 1
-    assert f"usage store {store}: another program made it meanwhile" in ran.err
+    assert f"usage store {store}: another program created it meanwhile" in ran.err
     assert store.read_text() == "of another program"
     assert list(tmp_path.iterdir()) == [store]
 

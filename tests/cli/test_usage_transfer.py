@@ -103,7 +103,7 @@ def test_importing_the_same_twice_changes_no_answer(tmp_path: Path) -> None:
     once = usage("show", store, "--now", NOW, "--window", "14d").out
     ran = usage("import", store, SAMPLE)
     assert ran.exit_code == 0
-    assert ran.out.endswith("imported no entries: the record has them all\n")
+    assert ran.out.endswith("imported no entries: the store has them all\n")
     assert usage("show", store, "--now", NOW, "--window", "14d").out == once
 
 
@@ -186,7 +186,7 @@ def test_the_history_of_slurm_becomes_use_of_queues(tmp_path: Path) -> None:
     ran = usage("import", tmp_path / "a.db", SAMPLE, *options)
     assert ran.out.splitlines() == [
         "sacct: 10 jobs, 2 never started, 3 steps of jobs",
-        "sacct: queues of the same name as their account: chemistry",
+        "sacct: accounts without a mapping keep their name as queue: chemistry",
         "imported 18 entries, from 2026-11-09T08:00:00Z to 2026-11-16T08:00:00Z",
     ]
     assert ran.err == ""
@@ -203,7 +203,7 @@ def test_the_history_of_slurm_becomes_use_of_queues(tmp_path: Path) -> None:
 
 def test_without_a_capacity_the_part_of_the_cluster_is_not_known(tmp_path: Path) -> None:
     ran = usage("import", tmp_path / "a.db", SAMPLE)
-    assert "note: without --capacity it is not known which part of the cluster" in ran.err
+    assert "note: without --capacity the part of the cluster" in ran.err
 
 
 def test_the_least_memory_that_a_cluster_may_have_is_a_mebibyte(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_an_account_may_be_left_out_by_the_map(tmp_path: Path) -> None:
     accounts.write_text("physics: null\nbiology: null\nchemistry: null\n", encoding="utf-8")
     ran = usage("import", tmp_path / "a.db", SAMPLE, "--queue-map", str(accounts))
     assert ran.exit_code == 0
-    assert ran.out.endswith("nothing to import: the file tells of no use\n")
+    assert ran.out.endswith("nothing to import: the file has no entries\n")
     assert not (tmp_path / "a.db").exists()
 
 
@@ -253,7 +253,7 @@ def test_an_account_of_the_map_that_no_job_has_is_told(tmp_path: Path) -> None:
     accounts.write_text("phisics: a\nbiology: b\nastronomy: null\n", encoding="utf-8")
     ran = usage("import", tmp_path / "a.db", SAMPLE, "--queue-map", str(accounts))
     assert ran.exit_code == 0
-    told = "note: no job is of these accounts of the queue map: astronomy, phisics\n"
+    told = "note: the queue map has accounts without jobs: astronomy, phisics\n"
     assert told in ran.err
 
 
@@ -285,7 +285,7 @@ def test_jobs_without_an_account_need_a_line_in_the_map(tmp_path: Path) -> None:
         ((SAMPLE, "--capacity", "gpu=0"), "found 'gpu=0': expected more than 0; leave out what"),
         ((SAMPLE, "--capacity", "cpu=4,memory=4"), "this is 4 bytes; expected a unit, such as mem"),
         ((SAMPLE, "--capacity", "memory=1048575"), "this is 1048575 bytes"),
-        ((QUEUE_MAP,), "say it with --format"),
+        ((QUEUE_MAP,), "name it with --format"),
     ],
     ids=str,
 )
@@ -310,7 +310,7 @@ def test_a_file_that_is_no_text_is_told(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x").write_bytes(data)
     ran = usage("import", tmp_path / "a.db", str(tmp_path / "x"))
     assert ran.exit_code == 1
-    assert "it is no UTF-8 text" in ran.err
+    assert "it is not UTF-8 text" in ran.err
     assert usage("import", tmp_path / "a.db", "-", stdin=data).exit_code == 1
 
 

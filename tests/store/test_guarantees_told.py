@@ -68,8 +68,8 @@ def test_a_file_without_guarantees_is_refused_with_the_reason_and_the_cure(path:
         vector = feed.vector(START + 2 * HOUR, {}, ("gpu",))
     assert vector.state == "missing"
     assert vector.problem == (
-        f"usage store {path}: it tells of no queue what was guaranteed to it, and charge: "
-        "over-quota needs that; import entries of the type guarantee, let a scheduler record "
+        f"usage store {path}: it has no guarantee of any queue, which charge: "
+        "over-quota needs; import entries of the type guarantee, let a scheduler record "
         "them, or use charge: all, which counts the same where nothing is guaranteed"
     )
 
@@ -125,7 +125,7 @@ def test_another_file_of_the_same_name_is_judged_by_itself(path: Path, tmp_path:
         feed.refresh(START + 2 * HOUR)
         problem = feed.vector(START + 2 * HOUR, {}, ("gpu",)).problem
     assert problem is not None
-    assert "it tells of no queue what was guaranteed" in problem
+    assert "it has no guarantee of any queue" in problem
 
 
 def test_what_was_looked_through_is_not_looked_through_again(

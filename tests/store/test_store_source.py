@@ -109,7 +109,7 @@ def test_a_store_that_is_not_there_or_empty_is_missing_use(tmp_path: Path) -> No
 def test_a_pipe_or_a_folder_is_missing_use_and_is_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "p.fifo"
     os.mkfifo(pipe)
-    for path, text in ((pipe, "it is no regular file"), (tmp_path, "it is a folder")):
+    for path, text in ((pipe, "it is not a regular file"), (tmp_path, "it is a folder")):
         feed = UsageFeed(RULES, StoreSource(path=str(path)), {})
         feed.refresh(START)
         vector = feed.vector(START, PARENTS, ("gpu",))
@@ -125,7 +125,7 @@ def test_use_of_a_cluster_whose_size_nobody_told_is_no_silent_zero(tmp_path: Pat
     feed.refresh(START + MINUTE)
     vector = feed.vector(START + MINUTE, PARENTS, ("gpu",))
     assert (vector.usage, vector.state, vector.unknown) == (None, "missing", ("gpu",))
-    assert vector.problem == "of no resource it is known how much of it the cluster had"
+    assert vector.problem == "the capacity of the cluster is unknown for all resources"
 
 
 def test_use_of_a_resource_whose_amount_nobody_told_is_unknown_beside_another_that_is_known(

@@ -140,7 +140,7 @@ def test_a_record_of_grants_alone_is_missing_use(tmp_path: Path) -> None:
         assert millionths(feed, START + HOUR) is None
         vector = feed.vector(START + HOUR, {}, ("gpu",))
     assert vector.state == "missing"
-    assert vector.problem == f"usage store {path} has no record of what queues hold"
+    assert vector.problem == f"usage store {path} has no entries of what queues hold"
 
 
 def some(parts: dict[Key, tuple[int, ...]]) -> dict[Key, tuple[int, ...]]:

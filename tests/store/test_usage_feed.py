@@ -172,7 +172,7 @@ MISSING: dict[str, tuple[Callable[[Script], None], str]] = {
     ),
     "the capacity of all is told as nothing": (
         lambda script: setattr(script, "capacity", lambda _: 0),
-        "of no resource it is known how much of it the cluster had",
+        "the capacity of the cluster is unknown for all resources",
     ),
     "samples of another time": (
         lambda script: script.shift_time(),
@@ -341,7 +341,7 @@ def test_who_asks_first_before_a_sample_of_the_window_is_due_is_told_why_nothing
     script.refresh(feed, START + MINUTE // 2)
     vector = ask(feed, START + MINUTE // 2)
     assert (vector.state, vector.usage) == ("missing", None)
-    assert vector.problem == "the window has only begun, and nothing is told of it yet"
+    assert vector.problem == "the window has just begun and has no samples yet"
 
 
 def test_a_clock_that_drifts_and_moments_that_pass_are_no_other_turn(

@@ -140,7 +140,7 @@ BAD_JSON_LINES = {
     f'{{"type":"gap","at_ms":{"9" * 5000},"since_ms":4}}': "found a number of 5,000 digits, expect",
     f'{{"type":"gap","at_ms":0.{"9" * 5000},"since_ms":4}}': "99999, expected a whole one",
     '{"type":"capacity","at_ms":1,"amounts":[1]}': "found 1 amount, expected 2, one for each of",
-    '{"type":"capacity","at_ms":1,"amounts":[1,-1]}': "-1 of a resource is less than nothing",
+    '{"type":"capacity","at_ms":1,"amounts":[1,-1]}': "-1 of a resource is negative",
 }
 
 BAD_CSV_LINES = {
@@ -153,7 +153,7 @@ BAD_CSV_LINES = {
     "capacity,5,,,,,,,1.5,1": "found '1.5', expected a whole number",
     f"gap,{'9' * 5000},4,,,,,,,": "found a number of 5,000 digits, expected at most 40",
     "capacity,5,,,,,,,unlimited,1": "found 'unlimited', expected a whole number",
-    "capacity,5,,,,,,,-1,1": "-1 of a resource is less than nothing",
+    "capacity,5,,,,,,,-1,1": "-1 of a resource is negative",
     'gap,5,4,"x"y,,,,,,': "found no CSV: ',' expected after",
 }
 

@@ -40,7 +40,7 @@ SUMMARIES = {
     "sweep": "Run a scenario under all combinations of some settings, and compare them.",
     "report": "Show what a simulation came to, as one page that opens in any browser.",
     "compare": "Compare simulations of the same work under different rules or settings.",
-    "usage": "Show, change, export or import the record of who used what.",
+    "usage": "Show, change, export or import the recorded usage.",
     "metrics": "Print or serve what Prometheus can scrape, under the names that dashboards know.",
     "completion": "Print the script that lets your shell complete fairlead's words.",
 }

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from fairlead.explain.usage.shares import PastUse
     from fairlead.store.feed.usage_follower import BackgroundUsage, FollowedUsage
 
-NOT_READ: Final = "note: past use is set up and was not read, so it does not count: add --usage"
+NOT_READ: Final = "note: past use is configured but was not read, so it does not count: add --usage"
 
-WELL_AGAIN: Final = "note: all is well again with past use"
+WELL_AGAIN: Final = "note: past use is read again without problems"
 
 
 class UsageWish(NamedTuple):
@@ -53,12 +53,12 @@ def usage_options(command: Command) -> Command:
         click.option(
             "--usage-source",
             metavar="FILE|URL",
-            help="Read past use from this record or Prometheus instead; brings --usage with it.",
+            help="Read past use from this store or Prometheus instead; implies --usage.",
         ),
         click.option(
             "--usage",
             is_flag=True,
-            help="Let past use count, read from where the objects say.",
+            help="Count past use, from the source that the objects name.",
         ),
     ):
         command = option(command)
@@ -200,7 +200,7 @@ def _source(configured: UsageSource | None, text: str | None) -> UsageSource:
         return _named_source(configured, text)
     if configured is None:
         raise FairleadError(
-            "nothing says where past use is: name it with --usage-source FILE or URL, in "
+            "no source of past use is named: name it with --usage-source FILE or URL, in "
             "usageDBConfig of the SchedulingShard, or in spec.usage of the Settings"
         )
     return configured
@@ -230,8 +230,8 @@ def _check_source(text: str) -> None:
 def _not_a_file(text: str) -> str:
     shown = repr(without_login(text))
     if Path(text).is_dir():
-        return f"{shown} is a folder, and a record is a file"
-    return f"{shown} is no regular file" if Path(text).exists() else f"there is no file {shown}"
+        return f"{shown} is a folder; a usage store is a file"
+    return f"{shown} is not a regular file" if Path(text).exists() else f"there is no file {shown}"
 
 
 def _is_address(text: str) -> bool:

@@ -90,7 +90,7 @@ def _check_name(short: str, item: str, known: Sequence[str]) -> None:
         return
     expected = f"expected {', '.join(sorted(plain))}, or a name such as example.com/tpu"
     hint = did_you_mean(short, plain) or expected
-    raise click.BadParameter(f"found {item!r}: there is no record of such a resource; {hint}")
+    raise click.BadParameter(f"found {item!r}: the store has no such resource; {hint}")
 
 
 def _resource_time(name: str, item: str, text: str) -> int:

@@ -41,14 +41,18 @@ Examples:
   fairlead usage forgive --all --reason "new year"
 """
 
-WHEN = "When it is done, such as 2026-11-16T09:00:00Z; by default now."
+WHEN = "The time of the change, such as 2026-11-16T09:00:00Z; by default now."
 
 
 @dated(WHEN)
 @click.command(epilog=GRANT_EPILOG)
 @click.argument("amounts", nargs=-1, required=True, metavar="RESOURCE=[AMOUNT*]TIME...")
 @click.option(
-    "--queue", required=True, metavar="QUEUE", callback=read_name, help="Whose record is changed."
+    "--queue",
+    required=True,
+    metavar="QUEUE",
+    callback=read_name,
+    help="The queue to credit or charge.",
 )
 @click.option(
     "--user", default="", metavar="USER", callback=read_name, help="Count it for this user, too."
@@ -65,10 +69,10 @@ def grant(
     files: tuple[str, ...],
     now: int,
 ) -> None:
-    """Take time off what a queue used, or charge it.
+    """Credit time to a queue, or charge it.
 
-    A negative time is charged. gpu=100h is 100 hours of one GPU, and 50 hours of two. What is
-    granted fades, and leaves the window, as use does.
+    A negative time is charged. gpu=100h is 100 hours of one GPU, or 50 hours of two. A grant
+    decays, and leaves the window, as usage does.
     """
     name, why = read_who(who), read_reason(reason)
     found = find_record(store, files)
@@ -100,8 +104,10 @@ def grant(
 
 @dated(WHEN)
 @click.command(epilog=FORGIVE_EPILOG)
-@click.option("--queue", metavar="QUEUE", callback=read_name, help="Whose past use is forgiven.")
-@click.option("--all", "everybody", is_flag=True, help="Forgive every queue: begin anew.")
+@click.option(
+    "--queue", metavar="QUEUE", callback=read_name, help="The queue whose recorded usage is reset."
+)
+@click.option("--all", "everybody", is_flag=True, help="Reset every queue.")
 @audited()
 @names_record
 def forgive(
@@ -113,13 +119,13 @@ def forgive(
     files: tuple[str, ...],
     now: int,
 ) -> None:
-    """Let past use of a queue, or of all, be as if never.
+    """Reset the recorded usage of one or all queues.
 
-    With the objects of -f, what queues below it used is forgiven, too. Past grants are gone with
-    it. Nothing is deleted: the log and an export still show what was there.
+    With the objects of -f, the usage of queues below it is reset, too. Earlier grants no longer
+    count either. Nothing is deleted: the log and an export still show it.
     """
     if everybody == (queue is not None):
-        raise click.UsageError("say whose past use is forgiven: either --queue QUEUE or --all")
+        raise click.UsageError("name what to reset: either --queue QUEUE or --all")
     name, why = read_who(who), read_reason(reason)
     found = find_record(store, files)
     refuse_stub(found.path)
@@ -132,7 +138,7 @@ def forgive(
     for each in whose:
         whom = "all queues" if each is None else f"queue {each}"
         below = "" if each in (None, queue) else f", which is below {queue}"
-        click.echo(printable(f"forgiven: past use of {whom}{below}"))
+        click.echo(printable(f"reset the recorded usage of {whom}{below}"))
 
 
 def _moment(record: UsageStore, now_ms: int) -> int:
@@ -144,7 +150,7 @@ def _moment(record: UsageStore, now_ms: int) -> int:
     clock_ms = time.time_ns() // 10**6
     if newest_ms is not None and now_ms + DAY_MS < newest_ms <= clock_ms + DAY_MS:
         raise FairleadError(
-            f"nothing was changed: the record has entries up to {moment_text(newest_ms)}, and "
+            f"nothing was changed: the store has entries up to {moment_text(newest_ms)}, and "
             f"{moment_text(now_ms)} is more than a day before that; leave out --now"
         )
     return moment_to_write(record, now_ms)
@@ -159,8 +165,8 @@ def _with_those_below(
         _note_unknown("queue", queue, known)
     if queue not in parents:
         why = "without the objects of -f" if not parents else "the objects of -f lack it, so"
-        what = f"which queues are below {queue}: only its own use is forgiven"
-        click.echo(printable(f"note: {why} nobody knows {what}"), err=True)
+        what = f"which queues are below {queue}: only its own usage is reset"
+        click.echo(printable(f"note: {why} it is unknown {what}"), err=True)
     return [queue, *below]
 
 
@@ -176,5 +182,5 @@ def _note_unknown(what: str, name: str, known: Collection[str]) -> None:
     """Tell of a queue or resource without a record: it may be new, but it may be a slip."""
     if name not in known:
         hint = did_you_mean(name, known)
-        text = f"note: there is no record of a {what} {name}"
+        text = f"note: the store has no {what} {name}"
         click.echo(printable(f"{text}; {hint}" if hint else text), err=True)

@@ -21,10 +21,10 @@ Examples:
 
 @click.group(epilog=EPILOG)
 def command() -> None:
-    """Show, change, export or import the record of who used what.
+    """Show, change, export or import the recorded usage.
 
-    The record is the file that --store names, else the variable FAIRLEAD_USAGE_STORE, else the
-    settings among the objects of -f.
+    It is in the usage store: the file named by --store, else by the variable
+    FAIRLEAD_USAGE_STORE, else by the settings among the objects of -f.
     """
 
 

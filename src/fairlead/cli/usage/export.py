@@ -26,7 +26,7 @@ Examples:
 @output_option("jsonl", "csv")
 @names_record
 def export(file: str | None, output: TextForm, store: str | None, files: tuple[str, ...]) -> None:
-    """Write the record as JSON lines or CSV.
+    """Write all entries of the usage store as JSON lines or CSV.
 
     To a file, or to standard output. An import gives the same answers again. Times are milliseconds
     since 1970, amounts are whole base units: millicores, bytes, thousandths of a GPU.
@@ -55,5 +55,5 @@ def _refuse_a_database(file: Path) -> None:
         return  # whether it can be written is seen when it is
     if begin == _SQLITE:
         raise FairleadError(
-            f"{file} is a database, maybe a record of use; nothing was written: name another file"
+            f"{file} is a database, maybe a usage store; nothing was written: name another file"
         )

@@ -20,7 +20,7 @@ def read_history(file: str, at_ms: int | None, start_ms: int) -> tuple[Entry, ..
     cut_ms = start_ms if at_ms is None else at_ms
     first_ms = min((entry.at_ms for entry in record.entries), default=None)
     if first_ms is None:
-        raise FairleadError(f"{file} tells of no use")
+        raise FairleadError(f"{file} has no usage")
     if first_ms >= cut_ms:
         raise FairleadError(
             f"{file} begins at {moment_text(first_ms)}, and only what is before "
@@ -38,7 +38,7 @@ def _record(file: Path) -> UsageRecord:
             return _of_store(file)
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FairleadError(f"cannot read {file}: it is no UTF-8 text") from None
+        raise FairleadError(f"cannot read {file}: it is not UTF-8 text") from None
     except OSError as wrong:
         raise FairleadError(f"cannot read {file}: {wrong.strerror or wrong}") from None
     return _of_text(file, text)
@@ -61,7 +61,7 @@ def _of_text(file: Path, text: str) -> UsageRecord:
         read = read_usage("csv", io.StringIO(text, newline=""), str(file))
     else:
         raise FairleadError(
-            f"{file} is no record of use: expected a store, or what fairlead usage export writes"
+            f"{file} is not a usage store: expected one, or what fairlead usage export writes"
         )
     return UsageRecord(
         name=str(file),

@@ -118,14 +118,14 @@ def _read_zone(
         ) from wrong
 
 
-@dated("What time it is, to refuse entries of a later day; by default now.")
+@dated("The current time, to refuse entries of a later day; by default now.")
 @click.command("import", epilog=EPILOG)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMS),
-    help="What the file holds; by default its first line tells.",
+    help="The format of the file; by default found from its first line.",
 )
 @click.option(
     "--queue-map",
@@ -137,12 +137,12 @@ def _read_zone(
     "--time-zone",
     callback=_read_zone,
     metavar="ZONE",
-    help="sacct: where its times are from; by default UTC.",
+    help="sacct: the time zone of its times; by default UTC.",
 )
 @click.option(
     "--capacity",
     metavar="gpu=N,cpu=N,memory=N",
-    help="sacct: what the cluster had, which sacct does not tell.",
+    help="sacct: the capacity of the cluster, which sacct does not list.",
 )
 @audited("import")
 @names_record
@@ -158,11 +158,11 @@ def import_(
     files: tuple[str, ...],
     now: int,
 ) -> None:
-    """Add an export, or what sacct prints, to the record.
+    """Add an export, or the output of sacct, to the usage store.
 
-    All of it is added, or nothing; what the record knows is not written again. Older entries take
-    their place in time, and entries of the future are refused. The record is made if there is none.
-    The log tells who did it.
+    All of it is added, or nothing; entries that the store has are not added again. Older entries
+    are inserted at their time, and entries of the future are refused. A missing store is created.
+    The log shows the import.
     """
     signed = _Signed(file, now, read_who(who), read_reason(reason))
     found = find_record(store, files)
@@ -185,7 +185,7 @@ def import_(
                 raise click.UsageError("--queue-map, --time-zone and --capacity are for sacct only")
             text = read_usage(told, rest, name, until_ms=until_ms)
     if not text.entries:
-        click.echo("nothing to import: the file tells of no use")
+        click.echo("nothing to import: the file has no entries")
         return
     with added_to(found) as record:
         if told == "sacct":
@@ -221,11 +221,11 @@ class _Signed(NamedTuple):
 def _tell(added: Sequence[Entry], count: int) -> None:
     """Say how many of the entries of a file were new to the record."""
     if not added:
-        click.echo("imported no entries: the record has them all")
+        click.echo("imported no entries: the store has them all")
         return
     begin, end = map(moment_text, _span_ms(added))
     known = count - len(added)
-    rest = f"; the record had {known} more of the file" if known else ""
+    rest = f"; the store already had {known} more of the file" if known else ""
     click.echo(f"imported {_tally(len(added), 'entry', 'entries')}, from {begin} to {end}{rest}")
 
 
@@ -261,7 +261,7 @@ def _refuse_overlap(record: UsageStore, entries: Sequence[Entry]) -> None:
             continue
         begin_ms = first_ms.get((known.queue, known.user))
         if begin_ms is not None and (known.at_ms > begin_ms or any(known.amounts)):
-            whose = f"{known.user or 'nobody in particular'} in queue {known.queue}"
+            whose = f"{known.user or 'no user'} in queue {known.queue}"
             raise FairleadError(
                 f"nothing was imported: the record knows what {whose} held at "
                 f"{moment_text(known.at_ms)}, and the file tells of jobs since "
@@ -283,8 +283,8 @@ def _add(
     newest_ms = record.newest_ms
     if entries and newest_ms is not None and (first_ms := _span_ms(entries)[0]) <= newest_ms:
         click.echo(
-            f"note: the record has entries up to {moment_text(newest_ms)}, and what is new in the "
-            f"file begins at {moment_text(first_ms)}: where both tell of the same queue, the later "
+            f"note: the store has entries up to {moment_text(newest_ms)}, and what is new in the "
+            f"file begins at {moment_text(first_ms)}: for the same queue, the later "
             "entry holds",
             err=True,
         )
@@ -309,14 +309,16 @@ def _of_queues(
     click.echo(printable(f"sacct: {_tally(len(history.jobs), 'job', 'jobs')}{left_out}"))
     if accounts.unmapped:
         names = ", ".join(sorted(accounts.unmapped))
-        click.echo(printable(f"sacct: queues of the same name as their account: {names}"))
+        click.echo(
+            printable(f"sacct: accounts without a mapping keep their name as queue: {names}")
+        )
     if accounts.unused:
         names = ", ".join(name or '""' for name in sorted(accounts.unused))
-        text = f"note: no job is of these accounts of the queue map: {names}"
+        text = f"note: the queue map has accounts without jobs: {names}"
         click.echo(printable(text), err=True)
     if capacity is None:
         click.echo(
-            "note: without --capacity it is not known which part of the cluster was used", err=True
+            "note: without --capacity the part of the cluster that was used is unknown", err=True
         )
     return UsageText(head=TextHead(resources=RESOURCES), entries=entries)
 
@@ -332,7 +334,7 @@ def _lines(file: str) -> Iterator[tuple[str, Iterator[str]]]:
         with Path(file).open(encoding="utf-8-sig", newline="") as lines:
             yield file, lines
     except UnicodeDecodeError as wrong:
-        raise FairleadError(f"cannot read {file}: it is no UTF-8 text") from wrong
+        raise FairleadError(f"cannot read {file}: it is not UTF-8 text") from wrong
     except OSError as wrong:
         raise FairleadError(f"cannot read {file}: {wrong.strerror or wrong}") from wrong
 
@@ -350,6 +352,4 @@ def _form_of(first: str, name: str) -> ImportForm:
         return "csv"
     if "JobID" in first.strip().split("|"):
         return "sacct"
-    raise click.UsageError(
-        f"the first line of {name} tells no form that is known: say it with --format"
-    )
+    raise click.UsageError(f"the first line of {name} shows no known format: name it with --format")

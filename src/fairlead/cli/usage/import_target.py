@@ -57,7 +57,7 @@ def _give_name(new: Path, path: Path) -> None:
         )
     if path.exists():
         raise StoreError(
-            f"usage store {new}: another program made it meanwhile, so nothing was imported; "
+            f"usage store {new}: another program created it meanwhile, so nothing was imported; "
             "import it again"
         )
     try:
@@ -73,7 +73,7 @@ def _give_name(new: Path, path: Path) -> None:
 
 def _not_made(path: Path, wrong: OSError) -> StoreError:
     return StoreError(
-        f"usage store {path}: it cannot be made ({wrong.strerror or wrong}); make sure that its "
+        f"usage store {path}: it cannot be created ({wrong.strerror or wrong}); make sure that its "
         "folder exists and that this user may write there"
     )
 

@@ -39,7 +39,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 @output_option("table", "json", "yaml", "csv")
 @names_record
 def log(output: str, store: str | None, files: tuple[str, ...]) -> None:
-    """Show what was changed, by whom, when and why.
+    """Show grants, resets and imports: by whom, when and why.
 
     Grants, charges, what was forgiven and what was imported, the newest last.
     """

@@ -43,7 +43,7 @@ def names_record(command: Command) -> Command:
                 "--store",
                 type=click.Path(dir_okay=False),
                 metavar="FILE",
-                help=f"The record of use; by default ${STORE_VARIABLE}, or what -f says.",
+                help=f"The usage store; by default ${STORE_VARIABLE}, or what -f says.",
             ),
             click.option(
                 "-f",
@@ -87,11 +87,11 @@ def _check_file(path: Path) -> None:
     """Refuse what is no record, before it is opened: of a pipe, the end would be waited for."""
     if path.parts[:1] in (("http:",), ("https:",)):
         raise FairleadError(
-            "Prometheus is no record of ours, and has no use of single queues and users to show: "
-            "name a file; fairlead queues --usage-source URL shows what counts of Prometheus"
+            "Prometheus is not a usage store, and its usage cannot be listed by user: name a file; "
+            "fairlead queues --usage-source URL shows the usage from Prometheus"
         )
     if path.exists() and not path.is_file():
-        what = "a folder" if path.is_dir() else "no regular file"
+        what = "a folder" if path.is_dir() else "not a regular file"
         raise FairleadError(printable(f"usage store {path}: it is {what}; name a file"))
 
 
@@ -142,9 +142,9 @@ def _path_in(settings: UsageSettings | None) -> str:
         case StoreSource(path=path):
             return path
         case PrometheusSource():
-            found = "the settings say that past use is in Prometheus, which is no record of ours"
+            found = "the settings name Prometheus, which is not a usage store"
         case None:
-            found = "no record of use is named"
+            found = "no usage store is named"
     raise FairleadError(
         f"{found}: name the file with --store FILE, in the variable {STORE_VARIABLE}, or in the "
         "settings among the objects of -f"
@@ -179,7 +179,7 @@ def read_name(_context: click.Context, option: click.Parameter, given: str | Non
     A reason may have several lines.
     """
     if any("\ud800" <= letter <= "\udfff" for letter in given or ""):
-        raise click.BadParameter("found bytes that are no text in UTF-8")
+        raise click.BadParameter("found bytes that are not UTF-8")
     if given == "" and option.name == "queue":
         raise click.BadParameter("found no name")
     if option.name != "reason" and any(unicodedata.category(each) == "Cc" for each in given or ""):
@@ -189,10 +189,10 @@ def read_name(_context: click.Context, option: click.Parameter, given: str | Non
 
 def audited(default_reason: str | None = None) -> Callable[[Command], Command]:
     """Add the options that say who did it and why; without a default, a reason must be given."""
-    why = "Why; kept in the log."
+    why = "The reason, for the log."
     given: dict[str, Any] = {"required": True}
     if default_reason is not None:
-        why = f"Why; kept in the log. By default: {default_reason}."
+        why = f"The reason, for the log. By default: {default_reason}."
         given = {"default": default_reason}
 
     def with_options(command: Command) -> Command:
@@ -201,7 +201,7 @@ def audited(default_reason: str | None = None) -> Callable[[Command], Command]:
                 "--who",
                 metavar="NAME",
                 callback=read_name,
-                help="Who does it; by default $SUDO_USER, $USER or the login name.",
+                help="The name for the log; by default $SUDO_USER, $USER or the login name.",
             ),
             click.option(
                 "--reason",
@@ -221,14 +221,14 @@ def read_who(given: str | None) -> str:
     """Return who does it, as far as the machine knows."""
     name = given or os.environ.get("SUDO_USER") or os.environ.get("USER") or _login()
     if not name.strip():
-        raise click.UsageError("say who does it: --who NAME")
+        raise click.UsageError("no login name was found: add --who NAME")
     return name
 
 
 def read_reason(text: str) -> str:
     """Return why it is done, which must say something."""
     if not text.strip():
-        raise click.BadParameter("found no text, expected why", param_hint="--reason")
+        raise click.BadParameter("found no text, expected a reason", param_hint="--reason")
     return text
 
 

@@ -38,13 +38,17 @@ PLOT_POINTS = 336  # half an hour each in a week
 @click.command(epilog=EPILOG)
 @click.option("--queue", metavar="QUEUE", help="Show this queue only.")
 @click.option("--by", type=click.Choice(["queue", "user"]), default="queue", show_default=True)
-@click.option("--window", metavar="LENGTH", help="Count the last 7d, 12h, ...; else as -f says.")
-@click.option("--half-life", metavar="LENGTH", help="Let use fade by half in 2d, ...; 0 for none.")
+@click.option(
+    "--window", metavar="LENGTH", help="Count the last 7d, 12h, ...; by default as -f says."
+)
+@click.option(
+    "--half-life", metavar="LENGTH", help="Halve the weight of usage every 2d, ...; 0: no decay."
+)
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Draw what queues held over the window into a file that ends in .svg or .png.",
+    help="Draw what queues held over the window to a .svg or .png file.",
 )
 @output_option("table", "json", "yaml", "csv")
 @names_record
@@ -60,12 +64,12 @@ def show(
     files: tuple[str, ...],
     now: int,
 ) -> None:
-    """Show what every queue used over a window.
+    """Show the usage of every queue over a window.
 
-    In hours of one GPU, one core or one GiB, and as a part of the capacity of the same time.
-    Without other settings the window is the last 7 days and nothing fades. It ends now, or where
-    nobody has looked for longer than that may be, with the last look. With the objects of -f,
-    inner queues are shown, too, each the sum of what is below it.
+    In GPU-hours, core-hours or GiB-hours, and as a part of the capacity over the same time. By
+    default the window is the last 7 days, without decay. It ends now, or at the last observation
+    if that is stale. With the objects of -f, inner queues are shown, too, each the sum of the
+    queues below it.
     """
     if plot is not None and Path(plot).suffix.lower() not in (".svg", ".png"):
         raise click.BadParameter("expected a file that ends in .svg or .png", param_hint="--plot")
@@ -94,18 +98,16 @@ def _print_notes(report: UsageReport, reading: Reading, begins_ms: int | None) -
     """Say what a reader must know to trust the numbers, and what they do not tell."""
     if report.rows and begins_ms is not None and begins_ms > report.since_ms:
         begin = moment_text(begins_ms)
-        click.echo(
-            f"note: the record begins at {begin}; what was used before is not known", err=True
-        )
+        click.echo(f"note: the store begins at {begin}; usage before is unknown", err=True)
     if report.until_ms < report.now_ms:
         end = moment_text(report.until_ms)
-        click.echo(f"note: nobody looked after {end}; what was used since is not known", err=True)
+        click.echo(f"note: no observation after {end}; usage since then is unknown", err=True)
     if reading.newest_ms is not None:  # else the table says that there is nothing
         for problem in reading.problems:
             click.echo(printable(f"note: {problem.text}"), err=True)
     if report.unknown and report.rows:
         names = ", ".join(report.unknown)
-        click.echo(f"note: the capacity of {names} was never told in this window", err=True)
+        click.echo(f"note: the capacity of {names} is not recorded in this window", err=True)
 
 
 def _rules(rules: UsageRules, window: str | None, half_life: str | None) -> UsageRules:
@@ -147,7 +149,7 @@ def _check_known(queue: str, report: UsageReport) -> None:
     if queue not in known:
         hint = did_you_mean(queue, known)
         end = f"; {hint}" if hint else ""
-        raise FairleadError(printable(f"there is no record of a queue {queue} in this window{end}"))
+        raise FairleadError(printable(f"queue {queue} has no recorded usage in this window{end}"))
 
 
 def _print(report: UsageReport, output: str) -> None:
@@ -162,7 +164,7 @@ def _print(report: UsageReport, output: str) -> None:
     fades = "" if report.half_life_ms is None else f", half-life {_short(report.half_life_ms)}"
     since, until = moment_text(report.since_ms), moment_text(report.until_ms)
     click.echo(f"used from {since} to {until}{fades}\n")
-    click.echo(_table(report) if report.rows else "nobody used anything")
+    click.echo(_table(report) if report.rows else "no usage")
 
 
 def _short(length_ms: int) -> str:

@@ -52,7 +52,7 @@ class GuaranteesTold:
         if not told:
             found = problem(
                 store.path,
-                "it tells of no queue what was guaranteed to it, and charge: over-quota needs that",
+                "it has no guarantee of any queue, which charge: over-quota needs",
                 "import entries of the type guarantee, let a scheduler record them, or use "
                 "charge: all, which counts the same where nothing is guaranteed",
             )

@@ -86,7 +86,7 @@ def _which_file(path: Path) -> tuple[int, ...] | None:
     except OSError:
         return None
     if not S_ISREG(found.st_mode):
-        what = "a folder" if S_ISDIR(found.st_mode) else "no regular file"
+        what = "a folder" if S_ISDIR(found.st_mode) else "not a regular file"
         raise StoreError(f"usage store {path}: it is {what}; name a file")
     return found.st_dev, found.st_ino
 
@@ -113,7 +113,7 @@ def stored_reading(
     taken_ms = until_ms if newest_ms is None else newest_ms
     problems: tuple[str, ...] = ()
     if newest_ms is None:
-        what = "is empty" if store.newest_ms is None else "has no record of what queues hold"
+        what = "is empty" if store.newest_ms is None else "has no entries of what queues hold"
         problems = (f"usage store {store.path} {what}",)
     plain = None
     if keeps_plain and rules.half_life_ms is not None:

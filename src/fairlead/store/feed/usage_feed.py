@@ -41,7 +41,7 @@ from fairlead.usage.settings import PrometheusSource, UsageRules, UsageSource
 
 RETRY_MS: Final = 1000  # how long to wait between two tries for the first answer
 
-_ONLY_BEGUN: Final = "the window has only begun, and nothing is told of it yet"
+_ONLY_BEGUN: Final = "the window has just begun and has no samples yet"
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -246,13 +246,13 @@ class UsageFeed:
     def _staleness(self, age_ms: int) -> Problem:
         effect = {
             "hold": "the last numbers count as they were",
-            "decay": "the last numbers grow older as if nobody used anything since",
+            "decay": "the last numbers decay as if nothing was used since",
             "drop": "history does not count",
         }[self._rules.on_stale]
         longest_s = self._rules.staleness_ms // 1000
         return Problem(
             f"what is known of past use is {age_ms // 1000} s old, more than {longest_s} s: "
-            f"{effect}; staleness (stalenessPeriod) and onStale say so",
+            f"{effect}; see staleness (stalenessPeriod) and onStale",
             turn="stale",
         )
 
@@ -286,7 +286,7 @@ def _counted(
     unknown = unknown_axes(axes, ledger, as_of_ms, step_ms)
     if len(unknown) < len(axes):
         return _Counted(usage, unknown, uncounted(axes, ledger, as_of_ms))
-    return _Counted(None, unknown, ["of no resource it is known how much of it the cluster had"])
+    return _Counted(None, unknown, ["the capacity of the cluster is unknown for all resources"])
 
 
 def _vector_of(

@@ -32,7 +32,7 @@ class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
         if self.problem is None:
             return f"past use is {self.state}"
         if self.state == "fresh":  # what was read is, although reading may have failed since
-            return f"past use counts, but not all is well: {self.problem}"
+            return f"past use counts, with a problem: {self.problem}"
         return f"past use is {self.state}: {self.problem}"
 
 

@@ -38,13 +38,13 @@ def families(
     return [
         Family(
             name="elastic_quota_spec",
-            meaning="Min and max of the quota, cpu in millicores; without a max there is no limit",
+            meaning="Min and max of the quota, cpu in millicores; no max: no limit",
             labels=LABELS,
             samples=tuple(spec),
         ),
         Family(
             name="elastic_quota_status",
-            meaning="What pods of the quota hold, and that with what waits, cpu in millicores",
+            meaning="Used by pods of the quota, and requested by them, cpu in millicores",
             labels=LABELS,
             samples=tuple(status),
         ),

@@ -50,7 +50,7 @@ def usage_store_families(*, age_ms: int | None, is_degraded: bool) -> list[Famil
         return [degraded]
     staleness = single(
         "fairlead_usage_store_staleness_seconds",
-        "How long ago it was last recorded what queues hold",
+        "Age of the last observation of what queues hold",
         Decimal(age_ms) / 1000,
     )
     return [staleness, degraded]
