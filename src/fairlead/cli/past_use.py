@@ -1,6 +1,6 @@
 """``--usage`` and ``--usage-source``: lets a state know the past, from where the objects say.
 
-Reading the past needs a database and a network client. They are loaded only for who asks for it.
+Reading past usage needs a database and a network client, which are loaded only for that.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class PastUseReader:
     def __init__(self, wish: UsageWish, *, sums: bool = False, in_background: bool = False) -> None:
         """Read nothing yet. *sums* asks for resource-time too, of the same reading.
 
-        Who reads *in background* is never kept waiting for long, and counts what was read last.
+        Reading *in background* never waits for long, and counts what was read last.
         """
         self._wish = wish
         self._sums = sums

@@ -27,7 +27,7 @@ class Account:
     """All use of a queue, its use above the guarantee of the moment, and each user's use.
 
     Until something is guaranteed, all use is above that, and both are the same sum. Only users who
-    are named have sums of their own; nobody in particular is charged to the queue alone.
+    are named have their own sums; usage without a user is charged to the queue alone.
     """
 
     def __init__(self, moment: Moment, count: int) -> None:

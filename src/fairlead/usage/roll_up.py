@@ -76,7 +76,7 @@ def _end_ms(entries: Sequence[Entry], until_ms: int) -> int:
 
 
 class _Clock:
-    """Where a bucket of somebody began, and up to when time has passed in it."""
+    """Where the bucket of a holder began, and up to when time has passed in it."""
 
     def __init__(self, at_ms: int) -> None:
         self.begin_ms = self.at_ms = at_ms

@@ -1,6 +1,6 @@
 """Amounts as an administrator types them: ``gpu=100h``, ``memory=16Gi*10h``; ``gpu=64,cpu=2048``.
 
-A slip stays in a record for good, so a name, and an amount, must be one that somebody can mean.
+A mistake stays in a store for good, so names and amounts must be plausible.
 """
 
 import re

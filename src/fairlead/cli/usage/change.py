@@ -159,7 +159,7 @@ def _moment(record: UsageStore, now_ms: int) -> int:
 def _with_those_below(
     queue: QueueName, parents: Mapping[QueueName, QueueName | None], known: Collection[QueueName]
 ) -> list[QueueName]:
-    """Return *queue* and all queues below it that have a record; say so where nobody can know."""
+    """Return *queue* and all queues below it with entries; note where the tree is unknown."""
     below = sorted(each for each in known if queue in _above(each, parents))
     if not below:
         _note_unknown("queue", queue, known)

@@ -1,4 +1,4 @@
-"""``fairlead usage``: the record of past use, and what an administrator may do about it."""
+"""``fairlead usage``: shows, changes, exports and imports the recorded usage."""
 
 import click
 

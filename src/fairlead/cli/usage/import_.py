@@ -240,7 +240,7 @@ def _tally(count: int, one: str, many: str) -> str:
 
 
 def _in_words_of(record: UsageStore, text: UsageText) -> UsageText:
-    """Call GPUs as the record does, which may know them as gpu, whoever made them."""
+    """Name GPUs as the store does, which may call those of any vendor gpu."""
     known = record.resources
     names = [
         "gpu" if is_gpu(name) and name not in known and "gpu" in known else name

@@ -1,4 +1,4 @@
-"""Which record of use a command is about, and by which rules it counts."""
+"""Finds the usage store of a command, and the rules by which it counts."""
 
 import getpass
 import os
@@ -76,7 +76,7 @@ def find_record(store: str | None, files: tuple[str, ...]) -> Record:
 
 @contextmanager
 def opened(record: Record, *, writes: bool, makes: bool = False) -> Iterator[UsageStore]:
-    """Open the record; only who *makes* one does not need a file that is there."""
+    """Open the store, which must exist unless the caller *makes* one."""
     if not makes and not record.path.exists():
         writes = False  # which says that it is missing, where a slip in the name would make it
     with UsageStore.open(record.path, writes=writes) as store:
@@ -99,7 +99,7 @@ def moment_to_write(store: UsageStore, now_ms: int) -> int:
     """Return when a change is to be written: now, but not before what is there.
 
     A clock may be a little behind the record. If it is more than a day, the record is wrong about
-    the time, and a change in the far future would help nobody.
+    the time, and a change in the far future would have no effect.
     """
     newest_ms = store.newest_ms
     if newest_ms is None or newest_ms > now_ms + DAY_MS:
@@ -152,7 +152,7 @@ def _path_in(settings: UsageSettings | None) -> str:
 
 
 def refuse_stub(path: Path) -> None:
-    """Raise StoreError for a file without anything in it; all else is for who opens it to judge."""
+    """Raise StoreError for a file without tables; opening it finds all other problems."""
     if is_never_finished(path):
         raise StoreError(
             f"usage store {path}: it is empty or was never finished; restore a copy or start one "
@@ -174,7 +174,7 @@ def dated(meaning: str) -> Callable[[click.Command], click.Command]:
 
 
 def read_name(_context: click.Context, option: click.Parameter, given: str | None) -> str | None:
-    """Refuse what cannot be written down: bytes that are no text, and names that nobody can have.
+    """Refuse what cannot be written down: bytes that are no text, and impossible names.
 
     A reason may have several lines.
     """

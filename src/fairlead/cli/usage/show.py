@@ -81,7 +81,7 @@ def show(
         if queue is not None:
             _check_known(queue, report)
             report = only_queue(report, queue)
-        if plot is not None:  # first: who reads the table may leave before its end
+        if plot is not None:  # first: the reader of the table may leave before its end
             _draw(opened_store, rules, report.until_ms, queue, Path(plot))
         _print(report, output)
         begins_ms = _begins_ms(opened_store)
@@ -89,7 +89,7 @@ def show(
 
 
 def _begins_ms(store: UsageStore) -> int | None:
-    """When it was first written down what somebody held, or what there was; None: never."""
+    """Return the moment of the first level in the store; None: there is none."""
     first_ms, next_ms = store.levels_around(0)
     return next_ms if first_ms is None else first_ms
 
@@ -135,7 +135,7 @@ def _length_ms(option: str, text: str) -> tuple[int, bool]:
 
 
 def _report(reading: Reading, record: Record, now_ms: int, *, by_user: bool) -> UsageReport:
-    """Report what is known: after the last look, nobody can say who held what."""
+    """Report what is known: after the last observation, held amounts are unknown."""
     rules = reading.rules
     looked_ms = now_ms if reading.newest_ms is None else reading.newest_ms
     reading = msgspec.structs.replace(reading, newest_ms=looked_ms)
@@ -209,7 +209,7 @@ def _draw(
     entries = counted(store.entries(begin_ms), "entries read")
     record_ms = _begins_ms(store)
     unknown = []
-    if record_ms is not None and record_ms > begin_ms:  # 0 would say that nobody held anything
+    if record_ms is not None and record_ms > begin_ms:  # 0 would be wrong
         unknown = [Gap(at_ms=record_ms, since_ms=begin_ms)]
     in_order = chain(unknown, entries)
     held = held_over_time(in_order, len(store.resources), begin_ms, until_ms, PLOT_POINTS)

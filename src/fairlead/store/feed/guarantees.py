@@ -1,9 +1,8 @@
-"""Whether a file can tell what was above a guarantee: only if it told of guarantees in the window.
+"""Whether a store has guarantees in the window, which charging usage above guarantees needs.
 
-Where none is told, all use would count as above it, and nobody would learn that it was not asked
-what was guaranteed. So that is refused, as it is where a server has no series of it. An entry has
-an amount of every resource, 0 of those that nobody named: where other amounts stand beside it, a 0
-may be the truth or not. There all use counts as above, and that is told.
+Without any, all usage would silently count as above the guarantee, so that is refused, as for a
+server without such a series. An entry has an amount of every resource, and 0 may mean that none was
+set: where it stands beside other amounts, all usage counts as above, and a problem says so.
 """
 
 from collections.abc import Iterable
@@ -35,13 +34,12 @@ class GuaranteesTold:
     def check(
         self, store: UsageStore, rules: UsageRules, ledger: Ledger, until_ms: int
     ) -> tuple[str, ...]:
-        """What to tell of the guarantees during the window of *rules* that ends at *until_ms*.
+        """Return the problems of guarantees in the window of *rules* that ends at *until_ms*.
 
-        Of each resource that was used, somebody must have been guaranteed some, or told that it is
-        none. Raises UntoldGuaranteesError if no guarantee at all was in force. Law: who follows a
-        file is told what who begins with it is. Cost: O(queues) where the *ledger* of the store
-        shows that guarantees counted; else that of what was written during the window; asked again
-        about the same ledger, that of what is new.
+        Of each resource that was used, some queue must have a guarantee, even of 0. Raises
+        UntoldGuaranteesError if there is no guarantee at all. Law: following a file gives the same
+        answer as reading it from its begin. Cost: O(queues) where the *ledger* shows that
+        guarantees counted; else O(entries of the window), or of new entries for the same ledger.
         """
         doubtful = _all_above(ledger, until_ms)
         if not doubtful:

@@ -31,8 +31,7 @@ def problem_of(text: str) -> Problem:
 
 Act: TypeAlias = Granted | Forgiven | Renamed | Removed | Gap
 Onward: TypeAlias = Literal["as before", "hold", "decay"]
-"""How it goes on after the last look: all is held as before, time stands still, or nobody holds
-anything any more."""
+"""What holds after the last observation: the same levels, no time passes, or nothing is held."""
 
 
 class Books(NamedTuple):
@@ -43,7 +42,7 @@ class Books(NamedTuple):
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known at one moment, told by the clock of who asks."""
+    """What is known at one moment, by the clock of the caller."""
 
     ledger: Ledger  # has taken all until newest_ms, and maybe half of what was later
     plain: Ledger | None = None  # the same without fading; None: it was not asked for
@@ -51,7 +50,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     acts: tuple[Act, ...] = ()  # of after newest_ms
     rules: UsageRules  # those that the ledger counts by
     newest_ms: int | None  # until when all is told; None: nothing is
-    ahead_ms: int = 0  # how far the clock behind the ledger is ahead of the clock of who asks
+    ahead_ms: int = 0  # how far the clock behind the ledger is ahead of the caller's
     whole: frozenset[QueueName] = frozenset()  # queues told with all that is below them
     problems: tuple[Problem, ...] = ()
 
@@ -141,7 +140,7 @@ def _copy(ledger: Ledger, rules: UsageRules) -> Ledger:
 
 
 def _let_go_of_all(ledger: Ledger, since_ms: int) -> None:
-    """Nobody holds anything after *since_ms*, while the capacity is as before."""
+    """Return entries that end all held levels at *since_ms*; the capacity stays."""
     at_ms = since_ms + 1  # a sample at that very moment still saw what was held
     usage = ledger.usage(at_ms)
     nothing = (0,) * len(ledger.resources)

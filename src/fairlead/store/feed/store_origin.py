@@ -28,7 +28,7 @@ class UsageOrigin(Protocol):
 class StoredOrigin:
     """Our own file, kept open from one reading to the next: only what is new is read.
 
-    Whoever writes is not kept from it: nothing is locked between two readings.
+    Writers are not blocked: nothing is locked between two readings.
     """
 
     def __init__(self, source: StoreSource, rules: UsageRules, *, keeps_plain: bool) -> None:
@@ -44,7 +44,7 @@ class StoredOrigin:
         """Take the ledger of the file; entries later than *now_ms* do not count yet."""
         which = _which_file(self._path)
         if which != self._which:
-            self.close()  # somebody put another file in its place
+            self.close()  # another file took its place
             self._which = which
             self._guarantees = GuaranteesTold()
         is_first = self._store is None
@@ -79,7 +79,7 @@ class StoredOrigin:
 def _which_file(path: Path) -> tuple[int, ...] | None:
     """What tells a file from another of the same name; None: there is none.
 
-    StoreError for what is no file, before it is opened: nobody may ever write into a pipe.
+    StoreError for what is no file, before it is opened: opening a pipe would wait without end.
     """
     try:
         found = path.stat()
@@ -101,9 +101,9 @@ def stored_reading(
 ) -> Reading:
     """All that *store* knows until *until_ms*; what is later is left out.
 
-    Known is what was so when somebody last looked, or last wrote a level down: an act says nothing
-    of what queues hold. With *keeps_plain* there is a ledger without fading, too. Who reads again
-    gives the same *guarantees*, which know what was looked through. Cost: that of
+    All is known up to the last observation, or the last level: acts say nothing of what queues
+    hold. With *keeps_plain* there is a ledger without decay, too. To read again, pass the same
+    *guarantees*, which remember what they have read. Cost: that of
     `UsageStore.ledger`; if rules fade and both are wanted, that of what the window holds; where
     only use above guarantees is charged, that of `GuaranteesTold.check`, too. Raises StoreError or
     UsageError.
@@ -150,9 +150,9 @@ def fading_and_plain(store: UsageStore, rules: UsageRules, until_ms: int) -> tup
 
 
 def _looked_ms(store: UsageStore, until_ms: int) -> int | None:
-    """Until when it is known what queues hold; as long as somebody looks, nothing has changed.
+    """Return until when it is known what queues hold: up to an observation nothing changed.
 
-    Who writes soon after *until_ms* looked then. What is further ahead may be a slip of a clock.
+    A level soon after *until_ms* is an observation, too. One further ahead may be a wrong clock.
     """
     last_ms, next_ms = store.levels_around(until_ms)
     looks_ms = [each for each in (next_ms, store.observed_ms) if each is not None]

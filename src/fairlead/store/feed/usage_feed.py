@@ -1,4 +1,4 @@
-"""Past use for whoever plans: always an answer, with how old it is and what is wrong with it.
+"""Past usage for a plan: always an answer, with its age and its problems.
 
 A server may be down, slow or silent, a file locked or damaged. Scheduling goes on all the same: the
 last numbers serve until they are stale, and then do what the administrator chose. Nothing here
@@ -50,7 +50,7 @@ def _monotonic_ms() -> int:
 
 
 class _Known(NamedTuple):
-    """What is known, replaced as a whole: who asks meanwhile sees all of it, or all of before."""
+    """What is known, replaced as a whole, so that another thread sees the old or the new."""
 
     reading: Reading | None
     failure: Problem | None  # of the last try
@@ -82,7 +82,7 @@ class UsageFeed:
         is_asked_meanwhile: bool = False,
         stopwatch_ms: Callable[[], int] = _monotonic_ms,
     ) -> None:
-        """Read nothing yet. Who asks about a moment in the past does not compare clocks.
+        """Read nothing yet. To read about a past moment, do not compare clocks.
 
         Who *keeps sums* may ask for them, and has two ledgers of use that fades. One that *is asked
         meanwhile* may be refreshed by one thread while another asks: what was read last is then
@@ -164,9 +164,9 @@ class UsageFeed:
         """The resource-time behind `vector`, from the same reading and as of the same moment.
 
         Where stale history is dropped, it is that of the last look. None: nothing is known, or
-        what is known contradicts itself, and `vector` says why. Only for who keeps sums.
+        what is known contradicts itself, and `vector` says why. Needs *keeps_sums*.
         """
-        assert self._keeps_sums, "whoever asks for sums says so at the start"
+        assert self._keeps_sums, "sums need keeps_sums"
         known = self._known
         reading = known.reading
         if reading is None or reading.newest_ms is None:

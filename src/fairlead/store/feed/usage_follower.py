@@ -60,7 +60,7 @@ STOP_S: Final = 1.0
 class BackgroundUsage:
     """A feed of the settings of the moment, read by a thread of its own. Any thread may ask.
 
-    A server is asked when fetchInterval is over, a file whenever somebody asks about it.
+    A server is asked when fetchInterval is over, a file at every call.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class BackgroundUsage:
         longer than `LONGEST_WAIT_S` after the try began: then what was read before serves, and
         where nothing was, it is missing. Raises what ended the thread, which is a defect of ours.
         """
-        del now_ms  # the thread has a clock, and may be at it when nobody asks
+        del now_ms  # the thread has its own clock
         with self._changed:
             followed = self._follow(rules, source)
             followed.asked += 1
@@ -141,7 +141,7 @@ class BackgroundUsage:
                 asked = followed.asked
                 followed.feed.refresh(self._clock_ms())
                 self._end_try(followed, asked)
-        except Exception as defect:  # noqa: BLE001  whoever asks next is told
+        except Exception as defect:  # noqa: BLE001  the next call raises it
             with self._changed:
                 self._defect = defect
                 self._changed.notify_all()
@@ -154,7 +154,7 @@ class BackgroundUsage:
         with self._changed:
             while not self._stops:
                 followed = self._followed
-                assert followed is not None, "the thread starts when somebody asks"
+                assert followed is not None, "the thread starts at the first call"
                 pause_s = followed.pause_s(self._clock_ms())
                 if pause_s == 0:
                     self._begun_s = time.monotonic()
@@ -182,7 +182,7 @@ class _Followed:
         return self.answered >= (1 if self._is_server else asked)
 
     def pause_s(self, now_ms: int) -> float | None:
-        """How long to wait until the next try; None: until somebody asks."""
+        """Return how long to wait until the next try; None: until the next call."""
         if self._is_server:
             return self.feed.due_in_ms(now_ms) / 1000
         return 0 if self.asked > self.answered else None

@@ -21,7 +21,7 @@ class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
     """What counts of past use at one moment, and how far it can be trusted."""
 
     usage: dict[QueueName, Sums] | None  # billionths on each axis; None: history does not count
-    unknown: tuple[str, ...] = ()  # axes on which nobody can say what part was used; 0 in usage
+    unknown: tuple[str, ...] = ()  # axes without a known capacity; 0 in usage
     state: Freshness
     age_ms: int | None = None  # of what is known; None: nothing is
     problem: str | None = None
@@ -113,7 +113,7 @@ def _summed(amounts: Sums, places: list[list[int]]) -> Sums:
 
 
 def uncounted(axes: Sequence[str], ledger: Ledger, as_of_ms: int) -> list[str]:
-    """What to tell about *axes* without a record, or with use of which nobody told the whole."""
+    """Return the problems of *axes* without usage entries, or without a known capacity."""
     return [*_unrecorded(axes, ledger), *_without_capacity(axes, ledger, as_of_ms)]
 
 

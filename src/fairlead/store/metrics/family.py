@@ -1,7 +1,7 @@
-"""What is told to Prometheus, before it becomes text: families of gauges with exact values.
+"""Metrics before they become text: families of gauges with exact values.
 
-Every number here is a state of affairs, so every family is a gauge: who reads objects has seen
-nothing happen, and a counter that never counts would be a lie.
+Every number describes a state, so every family is a gauge: reading objects observes no events, and
+a counter that never counts would be wrong.
 """
 
 from decimal import Decimal

@@ -18,7 +18,7 @@ from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.shares import KueueShare, KueueShares
 from fairlead.store.metrics.family import UNLIMITED, Family, Sample, in_units
 
-ROLE: Final = "standalone"  # nobody else could lead
+ROLE: Final = "standalone"  # there is no leader election
 QUEUE: Final = ("cluster_queue", "replica_role")
 SHARED: Final = ("cluster_queue", "cohort", "replica_role")
 QUOTA: Final = ("cohort", "cluster_queue", "flavor", "resource", "replica_role")

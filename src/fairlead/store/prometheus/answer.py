@@ -1,7 +1,7 @@
 """What a Prometheus server answered: series of samples, or why there are none.
 
-A proxy's login page, a page of somebody else's and an error of the server's all arrive the same
-way; each is told apart here, so that nobody takes them for "nothing was used".
+A proxy's login page, a page of another server and an error of Prometheus all arrive the same way.
+They are distinguished here, so that none is taken for "nothing was used".
 """
 
 from decimal import Decimal, InvalidOperation

@@ -108,8 +108,8 @@ class PrometheusClient:
     def _check_time(self, answer: Answer, begin_ms: int, last_ms: int) -> None:
         """Refuse samples of another time, which would contradict what is known of that.
 
-        No step of tolerance is given: whoever moves the ends of a query moves them to multiples of
-        its step, where ours are already.
+        There is no tolerance of a step: proxies that align the ends of a query align them to
+        multiples of its step, where ours are already.
         """
         if not all(_is_between(begin_ms, last_ms, series.samples) for series in answer.series):
             raise self._http.problem(

@@ -106,7 +106,7 @@ class PrometheusHistory:
     def _take(self, entries: list[Entry], end_ms: int) -> None:
         """Take entries in; those of a silence that goes on count for nobody, and so for now only.
 
-        Whoever wants to know how things were when all was told last finds it `settled`.
+        `settled` has the ledgers as of the last complete answer.
         """
         known_ms = self._sweep.newest_ms
         is_silent = known_ms is not None and known_ms != end_ms

@@ -215,9 +215,9 @@ class LevelSweep:
 
     def _absent(self, at_ms: int) -> list[Told]:
         """Everybody of whom something was told, as if nothing were; a guarantee holds on."""
-        nobody = QueueName("")
+        no_queue = QueueName("")
         return [
-            *(Told(at_ms, place, Subject.CAPACITY, nobody, None) for place in range(self._count)),
+            *(Told(at_ms, place, Subject.CAPACITY, no_queue, None) for place in range(self._count)),
             *(
                 Told(at_ms, place, Subject.HELD, name, None)
                 for place, held in enumerate(self._held)

@@ -1,8 +1,8 @@
-"""Records of use as text, for backups, spreadsheets and other programs: JSON lines or CSV.
+"""Exported usage, for backups, spreadsheets and other programs: JSON lines or CSV.
 
-Both forms hold the same: first the names of the resources and when somebody last looked, then one
-entry in each line, in the order in which a ledger takes them. Amounts are whole base units and
-times are milliseconds, so that nothing is rounded on the way out or in.
+Both forms hold the same: first the names of the resources and the time of the last observation,
+then one entry in each line, in the order in which a ledger takes them. Amounts are whole base units
+and times are milliseconds, so that nothing is rounded on the way out or in.
 """
 
 from collections.abc import Iterable, Iterator
