@@ -1,7 +1,7 @@
 """The address of a server without its login, for messages.
 
-A typing error may be anywhere, also where a parser would look for the password. So nothing is parsed
-here: whatever could be a login is left out, rather too much than too little.
+A typing error may be anywhere, also where a parser would look for the password. So nothing is
+parsed here: whatever could be a login is left out, rather too much than too little.
 """
 
 import re

@@ -14,8 +14,8 @@ from fairlead.errors import FairleadError
 from fairlead.model.axes import Amounts
 from fairlead.model.queue import KaiQueue, Queue
 from fairlead.model.state import ClusterState
+from fairlead.policy.kai.api import KaiShare, KaiShares
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShare, KaiShares
 from fairlead.store.metrics.family import Family, in_units, single
 
 LABELS: Final = ("queue_name", "queue_metadata_name", "queue_display_name")
