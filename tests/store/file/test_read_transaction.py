@@ -10,8 +10,8 @@ from fairlead.store.file.journal import Journal, NumberedEntry
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import UsageRules
+from tests.store.file.test_roll_up import FIRST_DAY
 from tests.store.small_store import a_store
-from tests.store.test_store_roll_up import FIRST_DAY
 from tests.store.usage_entries import (
     DAY,
     HOUR,
