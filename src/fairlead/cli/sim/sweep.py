@@ -43,7 +43,7 @@ from fairlead.sim.sweep.combinations import (
     combinations,
     without_effect,
 )
-from fairlead.store.text.csv_line import csv_line
+from fairlead.store.text.entry_text import csv_line
 
 
 def sweep_text(result: StoredResult, rows: Sequence[Combination]) -> str:
