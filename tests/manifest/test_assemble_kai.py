@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.assemble import assemble_kai
 from fairlead.manifest.kai.read_share_simulation import read_share_simulation
 from fairlead.manifest.text.documents import read_bytes
+from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
@@ -206,7 +206,7 @@ def test_a_share_simulation_becomes_one_waiting_workload_per_queue() -> None:
     (document,) = read_bytes(body, "body.json", findings)
     for each in read_share_simulation(document, findings):
         collection.add(each)
-    assembled = assemble_kai(collection, findings)
+    assembled = assemble_objects("kai", collection, findings)
     assert list(findings) == []
     assert assembled is not None
     state = assembled.state

@@ -6,7 +6,7 @@ from fairlead.explain.plan_cycles import plan_cycles
 from fairlead.explain.queue_answers import explain_job
 from fairlead.explain.reason_text import reason_text
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.objects import PLUGIN_SCHEDULERS
+from fairlead.manifest.elastic_quota.read_options import PLUGIN_SCHEDULERS
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Evict, Reserve, Start, Wait

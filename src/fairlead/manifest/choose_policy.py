@@ -1,13 +1,14 @@
-"""Tells from the kinds of objects which rule set an input is for."""
+"""Finds out from the kinds of objects which rule set an input is for."""
 
 from collections.abc import Sequence
 
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import Identified
-from fairlead.policy.contract import PolicyName
+from fairlead.manifest.registry import BUNDLES
+from fairlead.policy.contract import POLICY_NAMES, PolicyName
 
-_CHOICES = "--policy kai|kueue|elastic-quota"
+_CHOICES = f"--policy {'|'.join(POLICY_NAMES)}"
 
 
 def choose_policy(
@@ -19,7 +20,7 @@ def choose_policy(
     stands in the finding where there is no object to point at.
     """
     queues = [each for each in objects if each.kind and each.kind.is_queue]
-    firsts = _first_of_each_family(queues) or _first_of_each_family(objects)
+    firsts = _first_of_each_policy(queues) or _first_of_each_policy(objects)
     if len(firsts) == 1:
         return next(iter(firsts))
     if not firsts:
@@ -27,8 +28,7 @@ def choose_policy(
             "error",
             "no-queues",
             file=file,
-            message="found no queues, expected KAI Queue, Kueue ClusterQueue or ElasticQuota "
-            "objects",
+            message=f"found no queues, expected {_queue_kinds()} objects",
             fix=f"name the files that hold your queues, or choose the rules with {_CHOICES}",
         )
         return None
@@ -48,9 +48,14 @@ def choose_policy(
     return None
 
 
-def _first_of_each_family(objects: Sequence[Identified]) -> dict[PolicyName, Identified]:
+def _queue_kinds() -> str:
+    *most, last = [bundle.queues for bundle in BUNDLES.values()]
+    return f"{', '.join(most)} or {last}"
+
+
+def _first_of_each_policy(objects: Sequence[Identified]) -> dict[PolicyName, Identified]:
     firsts: dict[PolicyName, Identified] = {}
     for each in objects:
-        if each.kind and each.kind.family:
-            firsts.setdefault(each.kind.family, each)
+        if each.kind and each.kind.policy:
+            firsts.setdefault(each.kind.policy, each)
     return firsts

@@ -2,12 +2,11 @@
 
 import msgspec
 
+from fairlead.manifest.bundle import Kind
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.read_share_simulation import is_share_simulation
 from fairlead.manifest.kinds import (
     KINDS,
-    SHARE_SIMULATION,
-    Kind,
+    UNTYPED,
     groups_with,
     kind_title,
     kinds_in,
@@ -43,8 +42,9 @@ def identify(document: Document, findings: Findings) -> Identified:
         elif version not in kind.versions:
             _report_version(document, version, kind, findings)
         return Identified(document=document, title=kind_title(group, name), kind=kind)
-    if is_share_simulation(value):
-        return Identified(document=document, title="share simulation", kind=SHARE_SIMULATION)
+    for untyped in UNTYPED:
+        if untyped.matches(value):
+            return Identified(document=document, title=untyped.title, kind=untyped.kind)
     _report_no_kind(document, findings)
     return Identified(document=document, title=NO_KIND, kind=None)
 

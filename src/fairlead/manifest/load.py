@@ -1,8 +1,8 @@
 """From what a user names on the command line to one cluster state, or to all that is wrong."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import BinaryIO, Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import BinaryIO
 
 import msgspec
 
@@ -10,25 +10,15 @@ from fairlead.errors import Finding, ManifestError
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.choose_policy import choose_policy
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.elastic_quota.assemble import assemble_elastic_quota
+from fairlead.manifest.core.objects import SettingsObject
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import Identified, identify
-from fairlead.manifest.kai.assemble import assemble_kai
-from fairlead.manifest.kueue.assemble import assemble_kueue
-from fairlead.manifest.objects import OwnSettingsObject
 from fairlead.manifest.read_object import read_identified
-from fairlead.manifest.read_settings import warn_of_other_sections
+from fairlead.manifest.settings import warn_of_other_sections
 from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.documents import read_bytes, read_documents
+from fairlead.manifest.translate.assemble import assemble
 from fairlead.policy.contract import PolicyName
-
-Assembler: TypeAlias = Callable[[Collection, Findings], Assembled | None]
-
-ASSEMBLERS: Final[Mapping[PolicyName, Assembler]] = {
-    "kai": assemble_kai,
-    "kueue": assemble_kueue,
-    "elastic-quota": assemble_elastic_quota,
-}
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,8 +60,8 @@ def load(
         chosen = choose_policy(objects, paths[0] if paths else "-", findings)
     collection, read = _read(objects, chosen, findings)
     if chosen:
-        warn_of_other_sections(collection.of(OwnSettingsObject), chosen, findings)
-    assembled = ASSEMBLERS[chosen](collection, findings) if chosen else None
+        warn_of_other_sections(collection.of(SettingsObject), chosen, findings)
+    assembled = assemble(chosen, collection, findings) if chosen else None
     assert findings.has_errors or assembled is not None
     return LoadResult(
         assembled=None if findings.has_errors else assembled,
@@ -114,7 +104,7 @@ def _read(
     for each in objects:
         if each.kind is None:
             collection.left_alone[each.title] += 1
-        elif policy and each.kind.family not in (None, policy):
+        elif policy and each.kind.policy not in (None, policy):
             collection.left_alone[each.title] += 1
             others.append(each)
         else:

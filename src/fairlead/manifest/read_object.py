@@ -8,9 +8,9 @@ concerns several objects, such as a queue without its parent, is not looked at h
 import msgspec
 
 from fairlead.errors import Finding
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import Identified, identify
-from fairlead.manifest.objects import Object
 from fairlead.manifest.text.documents import Document
 
 

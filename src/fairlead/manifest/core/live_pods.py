@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fairlead.manifest.objects import PodObject
+from fairlead.manifest.core.objects import PodObject
 
 _FINISHED_PHASES: Final = frozenset({"Succeeded", "Failed"})
 

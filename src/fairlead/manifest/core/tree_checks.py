@@ -1,8 +1,7 @@
 """Checks on objects that name each other as parents: twice the same name, cycles, orphans.
 
-Generic over the kind of object: a KAI Queue, a Kueue Cohort, whatever has a name, a parent and a
-source. Each object has at most one parent, so every walk upward is a line and all checks together
-look at each object a few times.
+Generic over the kind of object: whatever has a name, a parent and a source. Each object has at most
+one parent, so every walk upward is a line and all checks together look at each object a few times.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

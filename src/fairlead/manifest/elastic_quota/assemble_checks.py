@@ -1,13 +1,17 @@
 """Checks on ElasticQuotas among each other, with the pods they hold and the nodes there are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from fairlead.manifest.core.live_pods import is_live
+from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject
 from fairlead.manifest.core.tree_checks import place
+from fairlead.manifest.elastic_quota.counted_resources import is_counted
+from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import ByResource, ElasticQuotaObject, NodeObject
+from fairlead.manifest.translate.mirror import Mirror
 from fairlead.model.quantity import show_amount
-from fairlead.policy.elastic_quota.settings import PluginQuirks
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 
 _NAMESPACE: Final = ("metadata", "namespace")
 _ZERO_UNLESS_LISTED: Final = ("cpu", "memory", "ephemeral-storage")
@@ -40,7 +44,7 @@ def one_per_namespace(
     return list(by_namespace.values())
 
 
-def warn_of_unlisted(
+def _warn_of_unlisted(
     quota: ElasticQuotaObject, asked: ByResource, quirks: PluginQuirks, findings: Findings
 ) -> None:
     """Warn about a resource in use that a given max leaves out: unlimited here, 0 elsewhere.
@@ -66,7 +70,7 @@ def warn_of_unlisted(
             )
 
 
-def advise_on_empty_pool(
+def _advise_on_empty_pool(
     quotas: Sequence[ElasticQuotaObject], asked: Mapping[str, ByResource], findings: Findings
 ) -> None:
     """Point at each namespace whose pods ask for a resource that nobody's min has.
@@ -99,7 +103,7 @@ def advise_on_empty_pool(
             )
 
 
-def advise_on_overcommitment(
+def _advise_on_overcommitment(
     quotas: Sequence[ElasticQuotaObject], nodes: Sequence[NodeObject], findings: Findings
 ) -> None:
     """Point at each resource of which more is guaranteed in total than all ready nodes have.
@@ -123,3 +127,42 @@ def advise_on_overcommitment(
                 "not everyone can get their min at once",
                 "lower this min or another one, or add nodes",
             )
+
+
+def advise_elastic_quota(
+    mirror: Mirror, settings: ElasticQuotaSettings, findings: Findings
+) -> None:
+    """Warn of resources that a quota does not list, and advise on quotas and nodes."""
+    quotas = {each.namespace: each for each in mirror.of(ElasticQuotaObject).values()}
+    asked = _asked_by_namespace(mirror.of(PodObject).values(), quotas)
+    for namespace, quota in quotas.items():
+        _warn_of_unlisted(quota, asked[namespace], settings.quirks, findings)
+    groups = mirror.of(PluginPodGroupObject).values()
+    _advise_on_empty_pool(list(quotas.values()), _with_least(asked, groups), findings)
+    nodes = list(mirror.of(NodeObject).values())
+    _advise_on_overcommitment(list(quotas.values()), nodes, findings)
+
+
+def _asked_by_namespace(
+    pods: Iterable[PodObject], quotas: Mapping[str, ElasticQuotaObject]
+) -> dict[str, dict[str, int]]:
+    """Return what the live pods of each namespace with a quota ask for, as far as it is counted."""
+    asked: dict[str, dict[str, int]] = {namespace: {} for namespace in quotas}
+    for pod in pods:
+        if pod.namespace in asked and is_live(pod):
+            own = asked[pod.namespace]
+            for resource, amount in pod.requests.items():
+                if is_counted(resource):
+                    own[resource] = own.get(resource, 0) + amount
+    return asked
+
+
+def _with_least(
+    asked: Mapping[str, ByResource], groups: Iterable[PluginPodGroupObject]
+) -> dict[str, ByResource]:
+    """Return *asked* with what gangs say they need at least, be it that no pod asks for it."""
+    found: dict[str, ByResource] = dict(asked)
+    for group in groups:
+        if group.namespace in found:
+            found[group.namespace] = {**(group.min_resources or {}), **found[group.namespace]}
+    return found

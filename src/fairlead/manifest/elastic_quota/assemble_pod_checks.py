@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from fairlead.manifest.core.live_pods import is_live
+from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.path import Path, quote
 
 

@@ -2,6 +2,7 @@
 
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.objects import PodObject, pod_id
 from fairlead.manifest.core.pod_sets import Labels, alike, observed_places, own_start_ms, pods_by_id
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
@@ -9,8 +10,6 @@ from fairlead.manifest.elastic_quota.assemble_gangs import Gang
 from fairlead.manifest.elastic_quota.assemble_pod_checks import warn_of_unequal_priorities
 from fairlead.manifest.elastic_quota.plugin_charges import plugin_charges
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.object_names import pod_id
-from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
 from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.memory import ElasticMemory, is_empty

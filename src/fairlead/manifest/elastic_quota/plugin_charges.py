@@ -6,8 +6,8 @@ as a whole, or a resource that is named with 0, which the plugin then looks at.
 
 from collections.abc import Sequence
 
+from fairlead.manifest.core.objects import ByResource, PodObject
 from fairlead.manifest.elastic_quota.counted_resources import is_counted
-from fairlead.manifest.objects import ByResource, PodObject
 
 
 def plugin_charges(pods: Sequence[PodObject]) -> tuple[dict[str, int], ...]:

@@ -1,12 +1,14 @@
-"""What is legal in a tree of KAI queues, and hardly meant."""
+"""Checks a tree of KAI queues, and its jobs, for what is legal and hardly meant."""
 
 from collections.abc import Iterable, Sequence
 
 from fairlead.errors import Severity
+from fairlead.manifest.core.tree_checks import orphans
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.assemble_jobs import Job
 from fairlead.manifest.kai.notation import notation_of
+from fairlead.manifest.kai.objects import KaiQueueObject
 from fairlead.manifest.kai.quota_axes import KAI_AXES
-from fairlead.manifest.objects import KaiQueueObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import Amounts
 
@@ -105,3 +107,44 @@ def _report(
 ) -> None:
     path = (*notation_of(queue).resources, *below)
     queue.source.report(findings, severity, code, path, message, fix)
+
+
+def check_queues_of_jobs(
+    jobs: Sequence[Job], queues: Sequence[KaiQueueObject], findings: Findings
+) -> None:
+    """Warn about jobs that wait for ever: KAI runs nothing outside the leaves of the tree.
+
+    A queue without its parent is not in the tree. Queues of a cycle count, since those are reported
+    already.
+    """
+    lost = {queue.name for line in orphans(queues) for queue in line}
+    queues = [queue for queue in queues if queue.name not in lost]
+    names = {queue.name for queue in queues}
+    inner = {queue.parent for queue in queues}
+    for job in jobs:
+        if job.is_group_missing:
+            continue  # that is told already
+        if job.queue not in names:
+            message = f"{_found_queue(job)}, which is not in the tree" if job.queue else ""
+            message = f"{message or 'found no queue'}; the job waits until there is one"
+            fix = "name a queue, or add it with all queues above it"
+            if not job.queue:
+                fix = (
+                    "name one here, or in a label of the PodGroup; labels of its pods do not count"
+                )
+            job.source.report(
+                findings, "warning", "missing-reference", job.queue_path, message, fix
+            )
+        elif job.queue in inner:
+            message = f"{_found_queue(job)}, which has queues below it; only leaves run jobs"
+            fix = "name one of the queues below it"
+            job.source.report(findings, "warning", "unusable", job.queue_path, message, fix)
+
+
+def _found_queue(job: Job) -> str:
+    if job.is_queue_named:
+        return f"found the queue {quote(job.queue)}"
+    label = str(job.queue_path[-1])
+    is_there = label in job.pods[0].labels
+    found = f"found the label {label} without a value" if is_there else f"found no label {label}"
+    return f"{found}, so that the queue is {quote(job.queue)}"

@@ -15,11 +15,10 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairlead.manifest.core.live_pods import is_placed
+from fairlead.manifest.core.objects import NodeObject, PodObject, full_name
 from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.quota_axes import GPU
-from fairlead.manifest.object_names import full_name
-from fairlead.manifest.objects import NodeObject, PodObject
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
 from fairlead.model.node import Node

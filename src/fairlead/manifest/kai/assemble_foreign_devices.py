@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairlead.manifest.core.live_pods import is_placed
+from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject, full_name
 from fairlead.manifest.core.read_pod_spec import PODS
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_devices import (
@@ -25,8 +26,6 @@ from fairlead.manifest.kai.assemble_devices import (
     sharing_of,
 )
 from fairlead.manifest.kai.quota_axes import GPU
-from fairlead.manifest.object_names import full_name
-from fairlead.manifest.objects import ByResource, NodeObject, PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.placement.node_room import DEVICE
 

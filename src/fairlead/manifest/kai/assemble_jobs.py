@@ -16,16 +16,16 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.assembly_rules import AssemblyRules
 from fairlead.manifest.core.live_pods import is_live
+from fairlead.manifest.core.objects import PodObject, full_name
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_foreign_devices import RESERVATION_NAMESPACES
 from fairlead.manifest.kai.node_pool import NodePool
+from fairlead.manifest.kai.objects import KaiPodGroupObject
 from fairlead.manifest.kai.read_pod_group import labelled_queue
-from fairlead.manifest.object_names import full_name
-from fairlead.manifest.objects import KaiPodGroupObject, PodObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.translate.assembly_rules import AssemblyRules
 from fairlead.manifest.translate.family import NOTHING, UnitContent
 
 GROUP_NAME: Final = "pod-group-name"  # a label or an annotation

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from fairlead.manifest.core.objects import PodObject, PriorityClassObject
 from fairlead.manifest.core.priorities import BUILT_IN
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import KaiPodGroupObject, PodObject, PriorityClassObject
+from fairlead.manifest.kai.objects import KaiPodGroupObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean

@@ -4,8 +4,8 @@ from collections.abc import Sequence, Set
 
 from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES, orphans
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.objects import KaiQueueObject
 from fairlead.manifest.kai.quota_axes import KAI_AXES
-from fairlead.manifest.objects import KaiQueueObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import KaiQueue, Queue

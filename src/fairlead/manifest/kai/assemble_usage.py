@@ -7,14 +7,11 @@ from typing import Final
 import msgspec
 
 from fairlead.manifest.core.exact_decimal import exact_decimal
+from fairlead.manifest.core.objects import SettingsObject
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import (
-    KaiConfigObject,
-    KaiQueueObject,
-    KaiShardObject,
-    OwnSettingsObject,
-)
+from fairlead.manifest.kai.objects import KaiConfigObject, KaiQueueObject, KaiShardObject
+from fairlead.manifest.kai.read_own_usage import USAGE_SECTION, OwnUsage
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.quantity import scale_of
@@ -35,7 +32,7 @@ class KaiUsage(msgspec.Struct, frozen=True, kw_only=True):
 def settle_usage(
     shard: KaiShardObject | None,
     config: KaiConfigObject | None,
-    own: OwnSettingsObject | None,
+    own: SettingsObject | None,
     findings: Findings,
 ) -> KaiUsage:
     """Return the settings of *shard* with the past use that counts.
@@ -44,7 +41,8 @@ def settle_usage(
     """
     settings = shard.settings if shard else KaiSettings()
     source = shard.source if shard else None
-    if own is None or own.usage is None:
+    own_usage: OwnUsage | None = own.sections[USAGE_SECTION] if own else None
+    if own is None or own_usage is None:
         usage = _with_address(settings.usage, config)
         return KaiUsage(settings=msgspec.structs.replace(settings, usage=usage), source=source)
     if settings.usage is not None and source is not None:
@@ -57,9 +55,9 @@ def settle_usage(
             f"{place(source, ('spec', 'usageDBConfig'))}; what is here counts",
             "keep one of the two",
         )
-    k = settings.k if own.usage.k is None else own.usage.k
-    settled = msgspec.structs.replace(settings, k=k, usage=own.usage.settings)
-    if own.usage.k is None and source is not None:
+    k = settings.k if own_usage.k is None else own_usage.k
+    settled = msgspec.structs.replace(settings, k=k, usage=own_usage.settings)
+    if own_usage.k is None and source is not None:
         return KaiUsage(settings=settled, source=source)
     return KaiUsage(settings=settled, source=own.source, k_path=("spec", "usage", "k"))
 

@@ -8,14 +8,13 @@ import msgspec
 
 from fairlead.manifest.core.live_pods import is_gated
 from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.objects import PodObject, pod_id
 from fairlead.manifest.core.pod_sets import alike, common_labels, observed_places, own_start_ms
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_jobs import SUB_GROUP_LABEL, Job
 from fairlead.manifest.kai.assemble_priority import KaiPriorities, is_preemptible
 from fairlead.manifest.kai.read_pod_group import PREEMPTIBILITIES
 from fairlead.manifest.kai.read_sub_groups import least_pods
-from fairlead.manifest.object_names import pod_id
-from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare

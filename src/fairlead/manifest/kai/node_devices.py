@@ -9,12 +9,11 @@ from functools import partial
 from typing import NamedTuple
 
 from fairlead.manifest.core.live_pods import is_placed
+from fairlead.manifest.core.objects import NodeObject, PodObject, full_name, pod_id
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_devices import device_shares
 from fairlead.manifest.kai.assemble_foreign_devices import charge_foreign_devices, holds_devices
 from fairlead.manifest.kai.assemble_jobs import Job
-from fairlead.manifest.object_names import full_name, pod_id
-from fairlead.manifest.objects import NodeObject, PodObject
 from fairlead.manifest.translate.family import DeviceChanges, UnitChange, UnitContent
 from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import WorkloadName

@@ -7,9 +7,10 @@ for everything that is in no pool.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from fairlead.manifest.core.objects import NodeObject
 from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import KaiShardObject, NodeObject
+from fairlead.manifest.kai.objects import KaiShardObject
 from fairlead.manifest.text.path import quote
 from fairlead.policy.kai.settings import KaiSettings
 

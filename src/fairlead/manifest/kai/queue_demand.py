@@ -7,8 +7,9 @@ total becomes one pod of that size, which is all that a division of shares looks
 from collections.abc import Iterator, Sequence
 
 from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.objects import ByResource
 from fairlead.manifest.kai.assemble_priority import DEFAULT_JOB_PRIORITY, NON_PREEMPTIBLE_FROM
-from fairlead.manifest.objects import ByResource, KaiQueueObject, QueueDemand
+from fairlead.manifest.kai.objects import KaiQueueObject, QueueDemand
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Event, Placement, WorkloadAdded, WorkloadStarted
 from fairlead.model.workload import PodSet, PodSets, Workload

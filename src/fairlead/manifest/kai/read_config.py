@@ -7,7 +7,7 @@ from typing import Final
 
 from fairlead.manifest.core.read_address import read_address
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.objects import KaiConfigObject
+from fairlead.manifest.kai.objects import KaiConfigObject
 from fairlead.manifest.text.cursor import Cursor
 
 USUAL_NAMESPACE: Final = "kai-scheduler"

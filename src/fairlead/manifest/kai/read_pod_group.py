@@ -6,8 +6,8 @@ from typing import Final, Literal, TypeAlias, TypeVar
 from fairlead.manifest.core.read_length import protection_ms, warn_of_negative
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata
 from fairlead.manifest.kai.check_minimums import check_minimums
+from fairlead.manifest.kai.objects import KaiPodGroupObject
 from fairlead.manifest.kai.read_sub_groups import least_pods, read_sub_groups, requires_topology
-from fairlead.manifest.objects import KaiPodGroupObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import FieldError, duration_of, timestamp_of
 from fairlead.manifest.text.limits import MAX_COUNT

@@ -10,8 +10,8 @@ from typing import Final
 from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.kai.notation import QUEUE
+from fairlead.manifest.kai.objects import KaiQueueObject, QueueDemand
 from fairlead.manifest.kai.quota_axes import KAI_AXES
-from fairlead.manifest.objects import KaiQueueObject, QueueDemand
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.values import describe
 from fairlead.model.queue import DEFAULT_PRIORITY

@@ -12,9 +12,9 @@ from typing import Final, Literal
 from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.kai.objects import KaiShardObject
 from fairlead.manifest.kai.read_flags import ARGS, read_flags
 from fairlead.manifest.kai.read_usage import read_usage
-from fairlead.manifest.objects import KaiShardObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import FieldError, factor_of
 from fairlead.manifest.text.path import Path, quote

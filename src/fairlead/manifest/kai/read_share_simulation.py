@@ -10,11 +10,12 @@ from fractions import Fraction
 from typing import Final
 
 from fairlead.fairness.division_weights import BILLION
+from fairlead.manifest.core.objects import NodeObject
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.notation import SIMULATOR
+from fairlead.manifest.kai.objects import KaiQueueObject, KaiShardObject, QueueDemand
 from fairlead.manifest.kai.quota_axes import KAI_AXES, RESOURCE_OF
 from fairlead.manifest.kai.read_queue import read_kai_amount
-from fairlead.manifest.objects import KaiQueueObject, KaiShardObject, NodeObject, QueueDemand
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, Source
 from fairlead.manifest.text.values import Value

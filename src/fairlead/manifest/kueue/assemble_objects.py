@@ -4,20 +4,19 @@ from collections.abc import Mapping
 
 import msgspec
 
+from fairlead.manifest.core.objects import NamespaceObject, PriorityClassObject, SettingsObject
 from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import (
+from fairlead.manifest.kueue.objects import (
     ClusterQueueObject,
     CohortObject,
     FlavorObject,
     KueueSettingsObject,
     KueueWorkloadObject,
     LocalQueueObject,
-    NamespaceObject,
-    OwnSettingsObject,
-    PriorityClassObject,
     WorkloadPriorityClassObject,
 )
+from fairlead.manifest.kueue.read_options import KUEUE_SECTION
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.policy.kueue.settings import KueueSettings
 
@@ -34,7 +33,7 @@ class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
     priority_classes: Mapping[str, PriorityClassObject]
     namespaces: Mapping[str, NamespaceObject]
     configuration: KueueSettingsObject | None
-    own_settings: OwnSettingsObject | None
+    own_settings: SettingsObject | None
 
     @property
     def settings(self) -> KueueSettings:
@@ -42,7 +41,7 @@ class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
         settings = self.configuration.settings if self.configuration else KueueSettings()
         if self.own_settings is None:
             return settings
-        own = self.own_settings.kueue
+        own: KueueSettings = self.own_settings.sections[KUEUE_SECTION]
         return msgspec.structs.replace(settings, options=own.options, faithful=own.faithful)
 
     def unfinished_workloads(self) -> list[KueueWorkloadObject]:
@@ -67,5 +66,5 @@ def kueue_objects(mirror: Mirror, cohorts: Mapping[str, CohortObject]) -> KueueO
         priority_classes=mirror.of(PriorityClassObject),
         namespaces=mirror.of(NamespaceObject),
         configuration=mirror.single(KueueSettingsObject),
-        own_settings=mirror.single(OwnSettingsObject),
+        own_settings=mirror.single(SettingsObject),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from fairlead.manifest.kueue.assemble_objects import KueueObjects
-from fairlead.manifest.objects import ClusterQueueObject, CohortObject, FlavorQuota
+from fairlead.manifest.kueue.objects import ClusterQueueObject, CohortObject, FlavorQuota
 from fairlead.model.axes import Axis, QueueName, QuotaAxes
 from fairlead.model.queue import ClusterQueue, Cohort, Queue, cohort_queue
 

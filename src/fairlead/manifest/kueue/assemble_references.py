@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fairlead.manifest.core.priorities import BUILT_IN
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assemble_objects import KueueObjects
-from fairlead.manifest.objects import ClusterQueueObject, KueueWorkloadObject
+from fairlead.manifest.kueue.objects import ClusterQueueObject, KueueWorkloadObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.queue import ResourceGroup

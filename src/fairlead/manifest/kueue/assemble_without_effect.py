@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from fairlead.manifest.core.tree_checks import Sourced
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assemble_objects import KueueObjects
-from fairlead.manifest.objects import ClusterQueueObject
+from fairlead.manifest.kueue.objects import ClusterQueueObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path
 from fairlead.policy.kueue.settings import KueueOptions

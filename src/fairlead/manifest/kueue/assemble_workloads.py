@@ -13,7 +13,7 @@ from fairlead.manifest.core.node_amounts import amounts_on
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assemble_objects import KueueObjects
 from fairlead.manifest.kueue.assemble_references import priority_of
-from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject
+from fairlead.manifest.kueue.objects import KueuePodSet, KueueWorkloadObject
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.execution.reconcile import ObservedPlace, ObservedWorkload
 from fairlead.model.memory import KueueMemory, is_empty

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.manifest.objects import KueuePodSet
+from fairlead.manifest.kueue.objects import KueuePodSet
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
 from fairlead.model.quantity import show_amount

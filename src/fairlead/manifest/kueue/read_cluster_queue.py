@@ -6,10 +6,10 @@ from typing import Final, Literal, TypeAlias
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.core.read_selector import read_label_selector
 from fairlead.manifest.kueue.given_fields import given_fields
+from fairlead.manifest.kueue.objects import ClusterQueueObject
 from fairlead.manifest.kueue.read_fair_weight import read_fair_weight
 from fairlead.manifest.kueue.read_renamed import read_renamed
 from fairlead.manifest.kueue.read_resource_groups import QuotaOwner, read_resource_groups
-from fairlead.manifest.objects import ClusterQueueObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import Path
 from fairlead.model.queue import (

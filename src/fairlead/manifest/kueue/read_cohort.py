@@ -1,10 +1,10 @@
 """Reads Kueue's Cohort, in all versions of its API."""
 
 from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.kueue.objects import CohortObject
 from fairlead.manifest.kueue.read_fair_weight import read_fair_weight
 from fairlead.manifest.kueue.read_renamed import read_renamed
 from fairlead.manifest.kueue.read_resource_groups import QuotaOwner, read_resource_groups
-from fairlead.manifest.objects import CohortObject
 from fairlead.manifest.text.cursor import Cursor
 
 

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from fairlead.manifest.core.read_length import positive_ms
 from fairlead.manifest.kueue.given_fields import given_fields
-from fairlead.manifest.objects import KueueSettingsObject
+from fairlead.manifest.kueue.objects import KueueSettingsObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import Path, quote
 from fairlead.policy.kueue.settings import (

@@ -3,7 +3,7 @@
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.core.read_selector import read_taints, read_tolerations
 from fairlead.manifest.kueue.given_fields import given_fields
-from fairlead.manifest.objects import FlavorObject
+from fairlead.manifest.kueue.objects import FlavorObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.catalogue import ResourceFlavor
 

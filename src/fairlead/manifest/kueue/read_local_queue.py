@@ -2,10 +2,10 @@
 
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.kueue.given_fields import given_fields
+from fairlead.manifest.kueue.objects import LocalQueueObject
 from fairlead.manifest.kueue.read_cluster_queue import STOP_POLICIES
 from fairlead.manifest.kueue.read_consumed import read_consumed
 from fairlead.manifest.kueue.read_fair_weight import read_fair_weight
-from fairlead.manifest.objects import LocalQueueObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import LocalQueue

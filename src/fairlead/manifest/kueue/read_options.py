@@ -11,6 +11,8 @@ from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 
+KUEUE_SECTION: Final = "kueue"
+
 _FIELDS: Final[Mapping[str, str]] = {
     "no_preemption_loops": "preventPreemptionLoops",
     "min_run_time_ms": "minRunTime",
@@ -20,11 +22,12 @@ _FIELDS: Final[Mapping[str, str]] = {
 }
 
 
-def read_kueue_options(section: Cursor) -> KueueSettings:
+def read_kueue_options(spec: Cursor) -> KueueSettings:
     """Read what a Configuration of Kueue has no field for; what is absent or wrong is as usual.
 
     Law: ``faithful: true`` alone gives Kueue as it is.
     """
+    section = spec.mapping(KUEUE_SECTION)
     faithful = section.boolean("faithful", False)
     usual_ms = 0 if faithful else KueueOptions().preemption_cooldown_ms
     options = KueueOptions(

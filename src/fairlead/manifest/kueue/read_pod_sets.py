@@ -7,8 +7,8 @@ import msgspec
 
 from fairlead.manifest.core.read_pod_spec import read_node_name, read_pod_spec
 from fairlead.manifest.kueue.given_fields import given_fields
+from fairlead.manifest.kueue.objects import KueuePodSet
 from fairlead.manifest.kueue.read_admission import Admission, admit
-from fairlead.manifest.objects import KueuePodSet
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import quote

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.objects import FlavorQuota
+from fairlead.manifest.kueue.objects import FlavorQuota
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
 from fairlead.model.quantity import show_amount

@@ -5,10 +5,10 @@ from typing import Final
 
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.kueue.given_fields import given_fields
+from fairlead.manifest.kueue.objects import KueueWorkloadObject, PriorityClassKind
 from fairlead.manifest.kueue.read_admission import Admission, read_admission, read_reclaimable
 from fairlead.manifest.kueue.read_conditions import Condition, read_conditions
 from fairlead.manifest.kueue.read_pod_sets import read_pod_sets
-from fairlead.manifest.objects import KueueWorkloadObject, PriorityClassKind
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import Path

@@ -12,8 +12,8 @@ class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
     may have left the group out of a file; or it *waits*, because a cluster may show pods before
     their group.
 
-    ``queue_totals``: where no pods are there at all, the status of KAI's queues says what they ask
-    for and have. Pods may have been left out of a file; a cluster without pods asks for nothing.
+    ``queue_totals``: where no pods are there at all, the status of queues says what they ask for
+    and have. Pods may have been left out of a file; a cluster without pods asks for nothing.
     """
 
     missing_group: Literal["alone", "waits"] = "alone"
