@@ -12,9 +12,9 @@ from fairlead.manifest.core.read_node import read_node
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.core.read_priority_class import read_priority_class
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.read_pod_group import read_kai_pod_group
-from fairlead.manifest.kai.read_queue import read_kai_queue
-from fairlead.manifest.kai.read_shard import read_kai_shard
+from fairlead.manifest.kai.reading.pod_group import read_kai_pod_group
+from fairlead.manifest.kai.reading.queue import read_kai_queue
+from fairlead.manifest.kai.reading.shard import read_kai_shard
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects

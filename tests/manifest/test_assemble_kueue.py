@@ -13,7 +13,7 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
-from fairlead.manifest.kueue import assemble_workloads as assemble_kueue_workloads
+from fairlead.manifest.kueue.assembly import workloads as assemble_kueue_workloads
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import Axis, QueueName, WorkloadName

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.manifest.core.extended_resources import refuse_part
+from fairlead.manifest.core.read_containers import refuse_part
 from fairlead.manifest.core.read_node import read_node
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.elastic_quota.read_quota import read_elastic_quota

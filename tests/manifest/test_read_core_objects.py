@@ -11,7 +11,7 @@ from fairlead.manifest.core.read_namespace import read_namespace
 from fairlead.manifest.core.read_node import read_node
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.core.read_priority_class import read_priority_class
-from fairlead.manifest.kueue.read_priority_class import read_workload_priority_class
+from fairlead.manifest.kueue.reading.priority_class import read_workload_priority_class
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.selector import LabelRequirement, Taint
 from fairlead.model.workload import GpuShare

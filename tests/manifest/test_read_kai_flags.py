@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.manifest.kai.read_flags import FLAGS
+from fairlead.manifest.kai.reading.shard import FLAGS
 from fairlead.policy.kai.settings import KaiSettings
 from tests.manifest.test_read_kai_shard import settings
 

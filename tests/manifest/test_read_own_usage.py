@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from fairlead.manifest.kai.read_own_usage import OwnUsage
+from fairlead.manifest.kai.reading.own_usage import OwnUsage
 from fairlead.manifest.load import load
 from fairlead.manifest.settings import read_settings
 from fairlead.usage.settings import (

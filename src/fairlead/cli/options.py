@@ -12,8 +12,8 @@ import msgspec
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.errors import FairleadError, QuantityError
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.kai.queue_demand import is_demand
-from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
+from fairlead.manifest.kai.assembly.queue_demand import is_demand
+from fairlead.manifest.kai.reading.share_simulation import TOTAL_NODE
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.axes import Amounts
 from fairlead.model.quantity import base_units, parse_quantity, show_amount

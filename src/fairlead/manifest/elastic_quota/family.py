@@ -22,14 +22,17 @@ from fairlead.manifest.core.objects import (
     full_name,
 )
 from fairlead.manifest.core.priorities import Priorities
-from fairlead.manifest.elastic_quota.assemble_checks import advise_elastic_quota, one_per_namespace
+from fairlead.manifest.elastic_quota.assemble_checks import (
+    advise_elastic_quota,
+    one_per_namespace,
+    warn_of_gpu_shares,
+)
 from fairlead.manifest.elastic_quota.assemble_gangs import (
     Gang,
     gangs_without_group,
     group_gang,
     named_group,
 )
-from fairlead.manifest.elastic_quota.assemble_pod_checks import warn_of_gpu_shares
 from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
 from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject

@@ -18,28 +18,28 @@ from fairlead.manifest.core.objects import (
 from fairlead.manifest.core.pod_selectors import ChangedSelectors
 from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.assemble_advice import advise_on_queues, check_queues_of_jobs
-from fairlead.manifest.kai.assemble_gpu import SharedGpus
-from fairlead.manifest.kai.assemble_jobs import (
+from fairlead.manifest.kai.assembly.advice import advise_on_queues, check_queues_of_jobs
+from fairlead.manifest.kai.assembly.jobs import (
     Job,
     named_group,
     sort_group,
     sort_pods,
     warn_of_empty_group,
 )
-from fairlead.manifest.kai.assemble_priority import KaiPriorities
-from fairlead.manifest.kai.assemble_queues import PARENT_PATH, kai_tree, model_queue
-from fairlead.manifest.kai.assemble_usage import KaiUsage, advise_on_k, settle_usage
-from fairlead.manifest.kai.assemble_workload import KaiWorkload
-from fairlead.manifest.kai.node_devices import NodeDevices
-from fairlead.manifest.kai.node_pool import NodePool, choose_pool
+from fairlead.manifest.kai.assembly.node_devices import NodeDevices
+from fairlead.manifest.kai.assembly.node_pool import NodePool, choose_pool
+from fairlead.manifest.kai.assembly.priority import KaiPriorities
+from fairlead.manifest.kai.assembly.queue_demand import Demands
+from fairlead.manifest.kai.assembly.queues import PARENT_PATH, kai_tree, model_queue
+from fairlead.manifest.kai.assembly.usage import KaiUsage, advise_on_k, settle_usage
+from fairlead.manifest.kai.assembly.workload import KaiWorkload
+from fairlead.manifest.kai.devices.shared_gpus import SharedGpus
 from fairlead.manifest.kai.objects import (
     KaiConfigObject,
     KaiPodGroupObject,
     KaiQueueObject,
     KaiShardObject,
 )
-from fairlead.manifest.kai.queue_demand import Demands
 from fairlead.manifest.kai.quota_axes import KAI_AXES, kai_axes
 from fairlead.manifest.translate.align import without_cycles
 from fairlead.manifest.translate.assembly_rules import AssemblyRules

@@ -4,14 +4,14 @@ from typing import Final
 
 from fairlead.manifest.bundle import Bundle, SettingsSection, one_object
 from fairlead.manifest.kueue.family import KueueFamily
-from fairlead.manifest.kueue.read_cluster_queue import read_cluster_queue
-from fairlead.manifest.kueue.read_cohort import read_cohort
-from fairlead.manifest.kueue.read_configuration import read_kueue_configuration
-from fairlead.manifest.kueue.read_flavor import read_flavor
-from fairlead.manifest.kueue.read_local_queue import read_local_queue
-from fairlead.manifest.kueue.read_options import KUEUE_SECTION, read_kueue_options
-from fairlead.manifest.kueue.read_priority_class import read_workload_priority_class
-from fairlead.manifest.kueue.read_workload import read_kueue_workload
+from fairlead.manifest.kueue.reading.cluster_queue import read_cluster_queue
+from fairlead.manifest.kueue.reading.cohort import read_cohort
+from fairlead.manifest.kueue.reading.configuration import read_kueue_configuration
+from fairlead.manifest.kueue.reading.flavor import read_flavor
+from fairlead.manifest.kueue.reading.local_queue import read_local_queue
+from fairlead.manifest.kueue.reading.options import KUEUE_SECTION, read_kueue_options
+from fairlead.manifest.kueue.reading.priority_class import read_workload_priority_class
+from fairlead.manifest.kueue.reading.workload import read_kueue_workload
 
 _GROUP: Final = "kueue.x-k8s.io"
 _BETA: Final = ("v1beta2", "v1beta1")

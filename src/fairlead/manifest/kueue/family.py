@@ -20,16 +20,16 @@ from fairlead.manifest.core.objects import (
     full_name,
 )
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kueue.assemble_advice import advise_kueue
-from fairlead.manifest.kueue.assemble_objects import (
+from fairlead.manifest.kueue.assembly.advice import advise_kueue
+from fairlead.manifest.kueue.assembly.objects import (
     KueueObjects,
     kueue_objects,
     refuse_cohort_cycles,
 )
-from fairlead.manifest.kueue.assemble_queues import model_queues, quota_axes
-from fairlead.manifest.kueue.assemble_references import warn_of_missing
-from fairlead.manifest.kueue.assemble_without_effect import warn_of_no_effect
-from fairlead.manifest.kueue.assemble_workloads import observed_workload, refuse_too_many_pods
+from fairlead.manifest.kueue.assembly.queues import model_queues, quota_axes
+from fairlead.manifest.kueue.assembly.references import warn_of_missing
+from fairlead.manifest.kueue.assembly.without_effect import warn_of_no_effect
+from fairlead.manifest.kueue.assembly.workloads import observed_workload, refuse_too_many_pods
 from fairlead.manifest.kueue.objects import (
     ClusterQueueObject,
     CohortObject,

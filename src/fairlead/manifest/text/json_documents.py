@@ -11,8 +11,8 @@ from decimal import Decimal
 from itertools import islice
 
 from fairlead.manifest.text.build import Builder, Report
+from fairlead.manifest.text.json_locate import after_space
 from fairlead.manifest.text.json_nodes import compose_json
-from fairlead.manifest.text.json_space import after_space
 from fairlead.manifest.text.json_syntax import json_mistake
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_FILE_NODES
 from fairlead.manifest.text.scalar import NumberError, number_value

@@ -29,7 +29,6 @@ from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.translate.align import align_foreign_pod, align_node, align_queues
 from fairlead.manifest.translate.assembly_rules import OF_A_CLUSTER, AssemblyRules
-from fairlead.manifest.translate.dirty import Dirty
 from fairlead.manifest.translate.family import NOTHING, Family, Measures, Unit, UnitChange, UnitKey
 from fairlead.manifest.translate.inbox import Inbox
 from fairlead.manifest.translate.mirror import Mirror
@@ -43,6 +42,19 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import Obstacle, PodId
 from fairlead.policy.contract import PolicyName, Settings
 from fairlead.policy.obstacles import INVALID_OBJECT
+
+
+class Dirty(msgspec.Struct, kw_only=True):
+    """All that a state may not be in line with."""
+
+    units: set[UnitKey] = set()  # to be read again
+    parts: list[Any] = []  # that were read and may need other axes
+    workloads: set[WorkloadName] = set()
+    dropped: dict[WorkloadName, str] = {}  # to the uids of objects that were read again, or went
+    foreign: set[PodId] = set()
+    nodes: set[str] = set()
+    queues: bool = False
+    catalogue: bool = False
 
 
 class Translator:
