@@ -17,14 +17,13 @@ from bench.long_scenarios import MONTH_DAYS, month
 from fairlead.model.accounting.queue_tree import QueueSums
 from fairlead.model.axes import QueueName
 from fairlead.model.state import ClusterState
-from fairlead.sim.happenings import Happening
-from fairlead.sim.measured_queues import measured_queues
+from fairlead.sim.engine.happenings import Happening
 from fairlead.sim.measures.follow_shares import ShareFollower
 from fairlead.sim.measures.measures import Measures
-from fairlead.sim.scenario.prepare import Prepared, prepare
-from fairlead.sim.scenario.read_scenario import read_scenario
-from fairlead.sim.scenario.scenario import Scenario
-from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.sim.scenario.read.read_scenario import read_scenario
+from fairlead.sim.scenario.scenario import Scenario, measured_queues
+from fairlead.sim.scenario.settings import with_settings
+from fairlead.sim.scenario.variant.prepare import Prepared, prepare
 from fairlead.usage.settings import DAY_MS
 
 SETTINGS: Final = {"loadFactor": "8"}

@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.harness import Work, benchmark
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.model.axes import Amounts
 from fairlead.model.plan import Reason
-from fairlead.sim.happenings import (
+from fairlead.sim.engine.happenings import (
     CapacityChanged,
     Finished,
     Happening,
@@ -26,8 +26,8 @@ from fairlead.sim.happenings import (
     Submitted,
     ToldToLeave,
 )
-from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_change import EntitlementChange
+from fairlead.sim.engine.job import Job
+from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.report.make_report import make_report
 from fairlead.sim.results.about import RunAbout, WorkMarks

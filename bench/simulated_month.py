@@ -20,12 +20,12 @@ import msgspec
 from bench.harness import AbsentInputError
 from bench.long_scenarios import SCENARIOS
 from fairlead.errors import SimulationError
-from fairlead.explain.reason_text import reason_text
-from fairlead.sim.results.stored_run import StoredRun
-from fairlead.sim.run_variant import Onlooker, RunOrder, run_variant
-from fairlead.sim.scenario.read_scenario import read_scenario
+from fairlead.explain.text.reasons import reason_text
+from fairlead.sim.results.read_result import StoredRun
+from fairlead.sim.run.run_variant import Onlooker, RunOrder, run_variant
+from fairlead.sim.scenario.read.read_scenario import read_scenario
 from fairlead.sim.scenario.scenario import Scenario
-from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.sim.scenario.settings import with_settings
 from fairlead.usage.settings import DAY_MS
 
 POLICIES: Final = ("kai", "kueue", "elastic-quota")

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from bench.long_scenarios import month
-from fairlead.sim.scenario.prepare import prepare
-from fairlead.sim.scenario.read_scenario import read_scenario
+from fairlead.sim.scenario.read.read_scenario import read_scenario
+from fairlead.sim.scenario.variant.prepare import prepare
 
 DAY_MS = 86_400_000
 

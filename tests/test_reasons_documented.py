@@ -7,7 +7,7 @@ import re
 import pytest
 
 import fairlead.policy
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.model.plan import Reason
 from tests.shared_folder import ROOT
 

@@ -130,7 +130,12 @@ def test_help_imports_no_more_than_it_needs() -> None:
     assert ran.returncode == 0
     loaded = set(json.loads(ran.stderr.replace("'", '"')))
     entry = {"fairlead", "fairlead.cli", "fairlead.cli.main"}
-    assert loaded == entry | {"fairlead.cli.group", "fairlead.errors"}
+    assert loaded == entry | {
+        "fairlead.cli.group",
+        "fairlead.errors",
+        "fairlead.explain",
+        "fairlead.explain.registry",
+    }
 
 
 def test_python_dash_m_works_like_the_command() -> None:
@@ -242,7 +247,7 @@ def test_a_name_that_the_locale_cannot_write_is_no_traceback(tmp_path: Path) -> 
 def test_colour_is_only_for_who_wants_and_shows_it(
     environment: dict[str, str], expected: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairlead.cli.findings import use_colour
+    from fairlead.cli.input.findings import use_colour
 
     for name in ("NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
@@ -276,7 +281,7 @@ def test_completion_without_the_words_of_a_shell_is_no_traceback(
     assert ran.err.startswith("error: _FAIRLEAD_COMPLETE is set, but COMP_WORDS or COMP_CWORD")
 
 
-@pytest.mark.parametrize("module", ["click", "fairlead.cli.group", "fairlead.cli.validate"])
+@pytest.mark.parametrize("module", ["click", "fairlead.cli.group", "fairlead.cli.cluster.validate"])
 def test_an_interruption_during_an_import_is_no_traceback(module: str) -> None:
     program = (
         "import sys\n"

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from matplotlib.font_manager import fontManager
 
-from fairlead.explain import usage_plot
-from fairlead.explain.held_over_time import HeldOverTime
+from fairlead.explain.figures import usage as usage_plot
+from fairlead.explain.figures.usage import HeldOverTime
 from fairlead.model.axes import QueueName
 from fairlead.usage.entries import Guarantee
 from tests.cli.manifests import NODE, kai_queue, write

@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
 from tests.conformance.outcome import Outcome
-from tests.sim.time_shared import Outcome as Shared
-from tests.sim.time_shared import Sharing, share
+from tests.sim.engine.time_shared import Outcome as Shared
+from tests.sim.engine.time_shared import Sharing, share
 
 Json = dict[str, Any]
 ROTATIONS = 2

@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Sequence
 
-from fairlead.explain.plan_cycles import plan_cycles
+from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.invariants import check_invariants

@@ -6,9 +6,9 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from fairlead.sim.happenings import Finished, Happening, Started, Stopped, ToldToLeave
-from fairlead.sim.scenario.prepare import prepare
-from fairlead.sim.scenario.read_scenario import read_scenario
+from fairlead.sim.engine.happenings import Finished, Happening, Started, Stopped, ToldToLeave
+from fairlead.sim.scenario.read.read_scenario import read_scenario
+from fairlead.sim.scenario.variant.prepare import prepare
 from tests.shared_folder import ROOT
 
 FOLDER = ROOT / "examples" / "scenarios"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from fairlead.explain.plan_cycles import plan_cycles
+from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.policy.contract import make_policy
 from tests.examples.kai_world import NOW_MS, claims_told, read, story, told
 from tests.text_table import rows

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from fairlead.explain.plan_cycles import plan_cycles
-from fairlead.explain.queue_answers import explain_job, job_named
+from fairlead.explain.named import job_named
+from fairlead.explain.plan.cycles import plan_cycles
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Start
 from fairlead.model.quantity import show_amount
@@ -303,7 +304,9 @@ def test_the_department_within_its_quota_is_before_the_one_that_is_not() -> None
     state = assembled.state
     job = job_named(state, "audio/birds")
     assert job is not None
-    (order, *_) = explain_job(state, assembled.settings, job, NOW_MS).sections
+    (order, *_) = (
+        rule_set_of(assembled.settings).explain_job(state, assembled.settings, job, NOW_MS).sections
+    )
     why = "product stays within its quota with its next job, research does not"
     assert [row[1:] for row in order.table[1:]] == [("search/pod/index", "search", why)]
 

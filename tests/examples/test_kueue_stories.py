@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from msgspec.structs import replace
 
-from fairlead.explain.plan_cycles import plan_cycles
+from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadRemoved

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.scenario.read_scenario import read_scenario
+from fairlead.sim.scenario.read.read_scenario import read_scenario
 from tests.examples.scenario_story import FILES, Story, described, story
 
 HOUR = 3600

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from fairlead.errors import FairleadError
-from fairlead.explain.explanation import Explanation
-from fairlead.explain.queue_answers import explain_queue, queue_named, share_report
-from fairlead.explain.share_report import ShareReport
+from fairlead.explain.named import queue_named
+from fairlead.explain.queues.report import ShareReport
+from fairlead.explain.rule_set import rule_set_of
+from fairlead.explain.text.explanation import Explanation
 from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import Axis, QuotaAxes
 from fairlead.model.state import ClusterState
@@ -19,12 +20,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def explained(family: str, queue: str) -> Explanation:
     assembled = load_or_raise([str(EXAMPLES / family)])
     state = assembled.state
-    return explain_queue(state, assembled.settings, None, queue_named(state, queue))
+    return rule_set_of(assembled.settings).explain_queue(
+        state, assembled.settings, None, queue_named(state, queue)
+    )
 
 
 def reported(family: str) -> ShareReport:
     assembled = load_or_raise([str(EXAMPLES / family)])
-    return share_report(assembled.state, assembled.settings, None)
+    return rule_set_of(assembled.settings).share_report(assembled.state, assembled.settings, None)
 
 
 def row(explanation: Explanation, section: int, first: str) -> tuple[str, ...]:
@@ -100,7 +103,7 @@ def test_the_report_lists_parents_before_children(family: str) -> None:
 
 def test_a_state_that_was_never_a_manifest_is_reported_too() -> None:
     state = ClusterState(("cpu",), QuotaAxes([Axis("cpu")]))
-    report = share_report(state, KaiSettings(), (64_000,))
+    report = rule_set_of(KaiSettings()).share_report(state, KaiSettings(), (64_000,))
     assert report.policy == "kai"
     assert report.capacity == {Axis("cpu"): 64_000}
     assert report.queues == ()

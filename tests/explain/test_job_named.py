@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.errors import FairleadError
-from fairlead.explain.queue_answers import job_named
+from fairlead.explain.named import job_named
 from fairlead.manifest.load import load
 from fairlead.model.state import ClusterState
 

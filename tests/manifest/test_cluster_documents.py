@@ -5,7 +5,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from fairlead.cli.findings import show_findings
+from fairlead.cli.input.findings import show_findings
 from fairlead.errors import Finding
 from fairlead.manifest.core.objects import full_name
 from fairlead.manifest.core.read_pod import read_pod

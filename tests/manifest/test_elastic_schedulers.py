@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.explain.plan_cycles import plan_cycles
-from fairlead.explain.queue_answers import explain_job
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.plan.cycles import plan_cycles
+from fairlead.explain.rule_set import rule_set_of
+from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.elastic_quota.read_options import PLUGIN_SCHEDULERS
 from fairlead.model.axes import QueueName, WorkloadName
@@ -109,7 +109,9 @@ def test_who_waits_is_told_whose_it_is() -> None:
     assembled = sound(NODE, pod("a/p", more=OTHER))
     (wait,) = make_policy(assembled.settings).plan(assembled.state, NOW_MS).decisions
     assert reason_text(wait.reason) == "is for another scheduler to start: some-other"
-    job = explain_job(assembled.state, assembled.settings, WorkloadName("a/p"), NOW_MS)
+    job = rule_set_of(assembled.settings).explain_job(
+        assembled.state, assembled.settings, WorkloadName("a/p"), NOW_MS
+    )
     assert job.answer == "a/p waits: is for another scheduler to start: some-other."
 
 

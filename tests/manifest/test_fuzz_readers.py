@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.cli.output import print_document
+from fairlead.cli.output.document import print_document
 from fairlead.errors import ManifestError
-from fairlead.explain.queue_answers import explain_queue, share_report
-from fairlead.explain.share_report import report_document
+from fairlead.explain.queues.report import report_document
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load, load_or_raise
 from fairlead.model.invariants import check_invariants
@@ -103,9 +103,11 @@ def answer_everything(assembled: Assembled) -> None:
     capacity = state.total()
     with redirect_stdout(io.StringIO()):
         for form in ("json", "yaml"):
-            print_document(report_document(share_report(state, settings, capacity)), form)
+            print_document(
+                report_document(rule_set_of(settings).share_report(state, settings, capacity)), form
+            )
         for queue in state.tree_order():
-            explanation = explain_queue(state, settings, capacity, queue)
+            explanation = rule_set_of(settings).explain_queue(state, settings, capacity, queue)
             print_document({"answer": explanation.answer, **explanation.data}, "json")
 
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from fairlead.explain.plan_report import plan_rows
+from fairlead.explain.plan.report import plan_rows
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.plan import Start

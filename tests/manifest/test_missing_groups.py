@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlead.explain.queue_answers import explain_job
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.rule_set import rule_set_of
+from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.finding import Findings
@@ -163,5 +163,9 @@ def test_each_missing_group_is_a_workload_of_its_own(family: PolicyName) -> None
 def test_explain_says_what_is_missing(family: PolicyName) -> None:
     assembled, _ = read(family, OF_A_CLUSTER, pod("p0"))
     job = WorkloadName(GROUP_NAMES[family])
-    answer = explain_job(assembled.state, assembled.settings, job, NOW_MS).answer
+    answer = (
+        rule_set_of(assembled.settings)
+        .explain_job(assembled.state, assembled.settings, job, NOW_MS)
+        .answer
+    )
     assert answer == f"{job} waits: its PodGroup lab/train does not exist."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairlead.sim.happenings import (
+from fairlead.sim.engine.happenings import (
     CapacityChanged,
     Finished,
     Happening,
@@ -18,7 +18,7 @@ from fairlead.sim.happenings import (
     Submitted,
     ToldToLeave,
 )
-from fairlead.sim.scenario.read_scenario import read_scenario
+from fairlead.sim.scenario.read.read_scenario import read_scenario
 from tests.sim.scenario.scenario_files import happenings
 
 FOLDER = Path(__file__).parent / "golden"

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import msgspec
 from hypothesis import strategies as st
 
-from fairlead.sim.happenings import Happening
-from fairlead.sim.scenario.prepare import Prepared, prepare
-from fairlead.sim.scenario.read_scenario import ScenarioResult, read_scenario
+from fairlead.sim.engine.happenings import Happening
+from fairlead.sim.scenario.read.read_scenario import ScenarioResult, read_scenario
 from fairlead.sim.scenario.scenario import Scenario
+from fairlead.sim.scenario.variant.prepare import Prepared, prepare
 
 Document: TypeAlias = dict[str, Any]
 POLICIES = ("kai", "kueue", "elastic-quota")

@@ -13,15 +13,14 @@ from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy
-from fairlead.sim.as_workload import WorkloadMaker
-from fairlead.sim.happenings import Finished, Happening
-from fairlead.sim.job import Job
-from fairlead.sim.simulation import Simulation
-from fairlead.sim.simulation_rules import SimulationRules
+from fairlead.sim.engine.happenings import Finished, Happening
+from fairlead.sim.engine.job import Job
+from fairlead.sim.engine.simulation import Simulation
+from fairlead.sim.engine.simulation_rules import SimulationRules
+from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
-from fairlead.sim.traces.queue_rule import QueueRule
-from fairlead.sim.traces.trace_rules import TraceRules
-from tests.sim.batch_policies import EasyBackfilling, FirstComeFirstServed
+from fairlead.sim.traces.trace_rules import QueueRule, TraceRules
+from tests.sim.engine.batch_policies import EasyBackfilling, FirstComeFirstServed
 from tests.sim.small_cluster import FixedWork
 
 QUEUE = QueueName("all")

@@ -8,7 +8,7 @@ from fairlead.model.events import NodeAdded, QueueChanged
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.sim.job import Job
+from fairlead.sim.engine.job import Job
 from fairlead.sim.work.source import WorkSource
 
 GPU = "nvidia.com/gpu"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.store.file.entry_rows import (
+from fairlead.store.file.level_codec import (
     CAPACITY,
     GUARANTEE,
     HELD,

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from fairlead.errors import StoreError
-from fairlead.store.file import schema
+from fairlead.store.file import database
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import UsageRules
@@ -152,7 +152,7 @@ def test_a_full_disk_is_told_and_harms_nothing(path: Path) -> None:
 def test_a_locked_file_is_told_soon_and_can_be_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "BUSY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.01)
     other = sqlite3.connect(path, isolation_level=None)
     with UsageStore.open(path) as store:
         other.execute("BEGIN IMMEDIATE")

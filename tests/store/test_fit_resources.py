@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from fairlead.model.axes import QueueName
-from fairlead.store.file.fit_resources import fit_resources
+from fairlead.store.file.entry_amounts import fit_resources
 from fairlead.usage.entries import Entry, Gap, Granted, Guarantee, Held
 from tests.store.entry_lists import RESOURCES, entry_lists
 

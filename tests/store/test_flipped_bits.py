@@ -152,7 +152,7 @@ def test_no_bit_by_which_pages_are_found_or_counted_changes_an_answer(
     with closing(sqlite3.connect(path)) as connection:
         [size] = connection.execute("PRAGMA page_size").fetchone()
         [root] = connection.execute(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'sealed_levels'"
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'levels'"
         ).fetchone()
     begin = (root - 1) * size
     assert content[begin] == 5, "a page that leads to others"
@@ -178,11 +178,11 @@ def test_every_bit_of_what_describes_a_table_is_told(
 ) -> None:
     """In the word PRIMARY, for example, without which a key is not a key and nothing is read."""
     path = tmp_path / "use.db"
-    bits = bits_of(content, b'CREATE TABLE "sealed_acts" (key INTEGER PRIMARY KEY')
+    bits = bits_of(content, b"CREATE TABLE acts (key INTEGER PRIMARY KEY")
     assert all(is_told(path, content, bit, wanted) for bit in bits)
 
 
-@pytest.mark.parametrize("table", ["sealed_levels", "sealed_acts"])
+@pytest.mark.parametrize("table", ["levels", "acts"])
 def test_every_bit_of_the_key_of_a_row_is_told(table: str, tmp_path: Path) -> None:
     """Moved in time, with nothing beside it: SQLite sees nothing wrong."""
     path = tmp_path / "use.db"

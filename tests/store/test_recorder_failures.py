@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
-from fairlead.store.file import schema
+from fairlead.store.file import database
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.recording.recorder import Recorder, StoreStatus
 from fairlead.store.recording.state_levels import levels_of
@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "BUSY_TIMEOUT_S", 0.001)
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.001)
 
 
 def test_a_store_that_fails_at_the_start_is_degraded_and_then_catches_up(path: Path) -> None:

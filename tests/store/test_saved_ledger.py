@@ -118,10 +118,10 @@ def test_a_snapshot_of_other_rules_is_not_used(rules: UsageRules) -> None:
 
 
 DAMAGE = {
-    "its ledger": "ledger = zeroblob(99)",
-    "its rules": "rules = replace(rules, 'S', 's')",
-    "where it begins": "begin_ms = begin_ms - 1",
-    "how far it has read": f"position = position + {HOUR << 12}",
+    "its ledger": "body = substr(body, 1, 4) || zeroblob(99)",
+    "its rules": "body = CAST(replace(body, 'Sliding', 'sliding') AS BLOB)",
+    "its checksum": "body = x'00000000' || substr(body, 5)",
+    "how far it has read": f"key = key + {HOUR << 12}",
 }
 
 
@@ -134,11 +134,11 @@ def test_a_damaged_snapshot_costs_time_and_nothing_else(damage: str) -> None:
         store._connection.execute(f"UPDATE snapshot SET {damage}")
         with UsageStore.open(store.path, writes=False) as again:
             assert gpu_hours(again) == 0.5 * 2 + 19.5 * 3
-            with pytest.raises(StoreError, match=r"damaged \(the ledger that was saved"):
+            with pytest.raises(StoreError, match=r"damaged \(the row at key .* of table snapshot"):
                 again.check()
 
 
-@pytest.mark.parametrize("damage", ["levels = zeroblob(9)", f"key = key + {HOUR << 12}"])
+@pytest.mark.parametrize("damage", ["body = zeroblob(9)", f"key = key + {HOUR << 12}"])
 def test_a_damaged_checkpoint_costs_time_and_nothing_else(damage: str) -> None:
     """It is of hour 30, when 5 GPUs were held; half an hour later there are 6."""
     with a_store([held(0, 0, 2), held(30, 0, 5)]) as store:
@@ -151,16 +151,16 @@ def test_a_damaged_checkpoint_costs_time_and_nothing_else(damage: str) -> None:
             held(30, 0, 5),
             held(30.5, 0, 6),
         ]
-        with pytest.raises(StoreError, match=r"damaged \(the levels that were saved"):
+        with pytest.raises(StoreError, match=r"damaged \(the row at key .* of table checkpoints"):
             store.check()
 
 
 def test_a_ledger_of_somebody_else_is_not_saved() -> None:
     with a_store([held(0, 0, 2)]) as store, a_store([held(0, 0, 2)]) as other:
         store.ledger(WEEK, NOW)
-        with pytest.raises(UsageError, match="ledger that a store gave"):
+        with pytest.raises(UsageError, match="ledger that a store returned"):
             store.save_snapshot(other.ledger(WEEK, NOW), WEEK)
-        with pytest.raises(UsageError, match="ledger that a store gave"):
+        with pytest.raises(UsageError, match="ledger that a store returned"):
             store.save_snapshot(store.ledger(WEEK, NOW), UsageRules(half_life_ms=DAY))
         assert not is_saved(store)
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.store.file.roll_up_edges import pieces
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry, Gap, Granted, Held
 from fairlead.usage.queue_use import Usage
+from fairlead.usage.roll_up import pieces
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Tumbling
 from tests.scale_examples import scale_examples

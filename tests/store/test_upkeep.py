@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.store.file import schema
+from fairlead.store.file import database
 from fairlead.store.file.saved_ledger import saved_ledger
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.recording import upkeep
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "BUSY_TIMEOUT_S", 0.001)
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.001)
 
 
 def test_tidying_up_rolls_up_and_saves_a_snapshot_once_a_day(path: Path) -> None:
@@ -54,10 +54,10 @@ def has_snapshot(path: Path) -> bool:
 def unsaved_rows(path: Path) -> int | None:
     """How many rows of changes a start has to read after the snapshot; None: there is none."""
     with UsageStore.open(path, writes=False) as store:
-        row = store._connection.execute("SELECT position FROM snapshot").fetchone()
+        row = store._connection.execute("SELECT key FROM snapshot").fetchone()
         if row is None:
             return None
-        later = "SELECT count(*) FROM sealed_levels WHERE key > ?"
+        later = "SELECT count(*) FROM levels WHERE key > ?"
         return int(store._connection.execute(later, row).fetchone()[0])
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import msgspec
 
-from fairlead.explain.measure_text import change_text, measure_text
+from fairlead.explain.text.measures import change_text, measure_text
 from fairlead.sim.report.compare_sides import compare
-from fairlead.sim.report.shown_resources import shown
+from fairlead.sim.report.measure_rows import shown
 from fairlead.sim.report.sides import sides_of
 from fairlead.web.page.write_page import write_page
 from tests.sim.report.small_results import small_run, write_result

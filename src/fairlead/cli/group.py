@@ -14,17 +14,18 @@ import click
 
 from fairlead import __version__
 from fairlead.errors import FairleadError
+from fairlead.explain.registry import RULE_SETS
 
 COMMANDS = {
-    "validate": "fairlead.cli.validate",
-    "queues": "fairlead.cli.queues",
-    "pending": "fairlead.cli.pending",
-    "plan": "fairlead.cli.plan",
-    "explain": "fairlead.cli.explain",
-    "simulate": "fairlead.cli.simulate",
-    "sweep": "fairlead.cli.sweep",
-    "report": "fairlead.cli.report",
-    "compare": "fairlead.cli.compare",
+    "validate": "fairlead.cli.cluster.validate",
+    "queues": "fairlead.cli.cluster.queues",
+    "pending": "fairlead.cli.cluster.pending",
+    "plan": "fairlead.cli.cluster.plan",
+    "explain": "fairlead.cli.cluster.explain",
+    "simulate": "fairlead.cli.sim.simulate",
+    "sweep": "fairlead.cli.sim.sweep",
+    "report": "fairlead.cli.sim.report",
+    "compare": "fairlead.cli.sim.compare",
     "usage": "fairlead.cli.usage",
     "metrics": "fairlead.cli.metrics",
     "completion": "fairlead.cli.completion",
@@ -32,7 +33,7 @@ COMMANDS = {
 SUMMARIES = {
     "validate": "Check manifests and list everything that is wrong or doubtful.",
     "queues": "Show the tree of queues with what each has, wants and is entitled to.",
-    "pending": "Show who waits in a queue of Kueue, in its order.",
+    "pending": "List the workloads that wait in a queue, in queue order.",
     "plan": "Show which jobs start, give way or move now, which wait, and exactly why.",
     "explain": "Show why a queue's numbers are what they are, or a job starts, waits or gives way.",
     "simulate": "Run a scenario on a virtual clock: who got what, who waited, and was it fair.",
@@ -86,16 +87,23 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(SUMMARIES.items()))
 
 
+PRODUCTS = [each.product for each in RULE_SETS.values()]
+HELP = f"""Share a cluster fairly: who gets what, why, and what happens if you change it.
+
+Fairlead reads the queue objects you already have ({", ".join(PRODUCTS[:-1])} or {PRODUCTS[-1]}),
+unchanged, from files, folders or standard input.
+"""
+
+
 @click.group(
-    cls=LazyGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    help=HELP,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="fairlead %(version)s")
 def fairlead() -> None:
-    """Share a cluster fairly: who gets what, why, and what happens if you change it.
-
-    Fairlead reads the queue objects you already have (KAI-Scheduler, Kueue or ElasticQuota),
-    unchanged, from files, folders or standard input.
-    """
+    """Choose the command; each is imported when it is called."""
 
 
 def run(arguments: Sequence[str] | None = None, **extra: Any) -> None:
@@ -114,7 +122,7 @@ def run(arguments: Sequence[str] | None = None, **extra: Any) -> None:
         wrong.show()
         sys.exit(wrong.exit_code)
     except FairleadError as wrong:
-        from fairlead.explain.printable import printable
+        from fairlead.explain.text.names import printable
 
         lines = f"error: {wrong}".split("\n")  # of which findings have several
         _leave("\n".join(map(printable, lines)), 1)

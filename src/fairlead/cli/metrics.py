@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from fairlead.cli.options import (
+from fairlead.cli.input.options import (
     capacity_option,
     load_files,
     now_option,
@@ -17,10 +17,10 @@ from fairlead.cli.options import (
     reads_manifests,
     states_or_exit,
 )
+from fairlead.cli.output.progress import SayNews
 from fairlead.cli.past_use import PastUseReader, usage_options, usage_wish
-from fairlead.cli.say_news import SayNews
 from fairlead.errors import FairleadError, ManifestError
-from fairlead.explain.printable import printable
+from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
 from fairlead.model.axes import Amounts
@@ -28,7 +28,7 @@ from fairlead.store.metrics.family import Family
 from fairlead.store.metrics.of_state import state_families
 
 if TYPE_CHECKING:
-    from fairlead.explain.usage_report import PastUse
+    from fairlead.explain.usage.shares import PastUse
 
 EPILOG = """\b
 Examples:

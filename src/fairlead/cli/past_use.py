@@ -17,10 +17,10 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from fairlead.cli.options import Command
-from fairlead.cli.say_news import SayNews
+from fairlead.cli.input.options import Command
+from fairlead.cli.output.progress import SayNews
 from fairlead.errors import FairleadError
-from fairlead.explain.first_few import first_few
+from fairlead.explain.text.names import first_few
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.core.read_address import address_problem
 from fairlead.model.axes import QueueName
@@ -30,7 +30,7 @@ from fairlead.usage.address_text import without_login
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings, UsageSource
 
 if TYPE_CHECKING:
-    from fairlead.explain.usage_report import PastUse
+    from fairlead.explain.usage.shares import PastUse
     from fairlead.store.feed.background_usage import BackgroundUsage
     from fairlead.store.feed.followed_usage import FollowedUsage
 
@@ -142,7 +142,7 @@ class PastUseReader:
 
     def _read(self, assembled: Assembled, settings: KaiSettings, now_ms: int) -> PastUse:
         """Ask the source, which is never an error: a missing answer is a state that is told."""
-        from fairlead.explain.usage_report import PastUse
+        from fairlead.explain.usage.shares import PastUse
 
         chosen = settings.usage or UsageSettings()
         source = _source(chosen.source, self._wish.source)

@@ -7,7 +7,6 @@ from fairlead.cli.usage_export import export
 from fairlead.cli.usage_import import import_
 from fairlead.cli.usage_log import log
 from fairlead.cli.usage_show import show
-from fairlead.cli.usage_upgrade import upgrade
 
 EPILOG = """\b
 Examples:
@@ -17,7 +16,6 @@ Examples:
   fairlead usage export -o csv usage.csv
   fairlead usage import sacct.txt --time-zone Europe/Berlin
   fairlead usage log
-  fairlead usage upgrade --store usage.db
 """
 
 
@@ -30,5 +28,5 @@ def command() -> None:
     """
 
 
-for each in (show, grant, forgive, export, import_, log, upgrade):
+for each in (show, grant, forgive, export, import_, log):
     command.add_command(each)

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from fairlead.errors import DurationError, QuantityError
-from fairlead.explain.resource_hours import hours_unit, resource_hours
+from fairlead.explain.text.measures import hours_unit, resource_hours
 from fairlead.manifest.kai.quota_axes import RESOURCE_OF
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import parse_duration

@@ -17,8 +17,8 @@ from fairlead.cli.usage_record import (
 from fairlead.cli.usage_stub import refuse_stub
 from fairlead.cli.usage_when import dated
 from fairlead.errors import FairleadError
-from fairlead.explain.printable import printable
-from fairlead.explain.resource_hours import hours_text, hours_unit
+from fairlead.explain.text.measures import hours_text, hours_unit
+from fairlead.explain.text.names import printable
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName
 from fairlead.model.duration import moment_text

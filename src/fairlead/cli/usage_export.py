@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from fairlead.cli.options import output_option
-from fairlead.cli.progress import counted
+from fairlead.cli.input.options import output_option
+from fairlead.cli.output.progress import counted
 from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.errors import FairleadError
-from fairlead.explain.whole_file import write_whole
+from fairlead.explain.text.whole_file import write_whole
 from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import TextForm, usage_lines
 

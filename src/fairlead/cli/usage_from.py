@@ -6,7 +6,7 @@ from typing import Final
 
 from fairlead.errors import FairleadError
 from fairlead.model.duration import moment_text
-from fairlead.sim.history import UsageRecord, history_before
+from fairlead.sim.run.history import UsageRecord, history_before
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.text.usage_text import read_usage
 from fairlead.usage.entries import Entry

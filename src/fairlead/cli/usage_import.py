@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import click
 import msgspec
 
-from fairlead.cli.progress import announce, counted
-from fairlead.cli.standard_input import read_standard_input
+from fairlead.cli.input.options import read_standard_input
+from fairlead.cli.output.progress import announce, counted
 from fairlead.cli.usage_amounts import read_capacity
 from fairlead.cli.usage_audit import audited, read_reason, read_who
 from fairlead.cli.usage_known import unknown_entries
@@ -20,12 +20,12 @@ from fairlead.cli.usage_queue_map import QueueMap, read_queue_map
 from fairlead.cli.usage_record import find_record, names_record
 from fairlead.cli.usage_when import dated
 from fairlead.errors import FairleadError
-from fairlead.explain.printable import printable
+from fairlead.explain.text.names import printable
 from fairlead.model.axes import QueueName
 from fairlead.model.duration import moment_text
 from fairlead.model.quantity import is_gpu
-from fairlead.store.file.fit_resources import fit_resources
-from fairlead.store.file.import_notes import ImportNote
+from fairlead.store.file.entry_amounts import fit_resources
+from fairlead.store.file.file_notes import ImportNote
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.text.sacct import ONE_LEFT_OUT, SacctHistory, held_entries, read_sacct
 from fairlead.store.text.sacct_fields import RESOURCES

@@ -5,12 +5,12 @@ from operator import itemgetter
 import click
 import msgspec
 
-from fairlead.cli.options import output_option
-from fairlead.cli.table import table_text
+from fairlead.cli.input.options import output_option
+from fairlead.cli.output.table import table_text
 from fairlead.cli.usage_record import find_record, names_record, opened
-from fairlead.explain.resource_hours import hours_text, hours_unit
+from fairlead.explain.text.measures import hours_text, hours_unit
 from fairlead.model.duration import moment_text
-from fairlead.store.file.import_notes import ImportNote
+from fairlead.store.file.file_notes import ImportNote
 from fairlead.store.text.csv_line import csv_line
 from fairlead.usage.entries import Forgiven, Granted
 
@@ -48,7 +48,7 @@ def log(output: str, store: str | None, files: tuple[str, ...]) -> None:
         dated += [(act.at_ms, _change(act, record.resources)) for act in record.audit()]
     changes = [change for _, change in sorted(dated, key=itemgetter(0))]
     if output in ("json", "yaml"):
-        from fairlead.cli.output import print_document
+        from fairlead.cli.output.document import print_document
 
         print_document(
             {"apiVersion": "fairlead/v1", "kind": "UsageLog", "changes": changes}, output

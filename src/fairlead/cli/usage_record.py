@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from fairlead.cli.options import load_files
-from fairlead.cli.standard_input import read_standard_input
+from fairlead.cli.input.options import load_files, read_standard_input
 from fairlead.errors import FairleadError
-from fairlead.explain.printable import printable
+from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import QueueName
 from fairlead.policy.kai.settings import KaiSettings
@@ -114,7 +113,7 @@ def write_act(store: UsageStore, act: Granted | Forgiven) -> None:
 
 
 def _assembled(files: tuple[str, ...]) -> Assembled:
-    from fairlead.cli.findings import show_findings
+    from fairlead.cli.input.findings import show_findings
 
     given = read_standard_input(files)
     result = load_files(files, (), None, strict=False, stdin=given)

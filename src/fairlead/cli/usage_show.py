@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from fairlead.cli.options import now_option, output_option
-from fairlead.cli.progress import counted
-from fairlead.cli.table import table_text
+from fairlead.cli.input.options import now_option, output_option
+from fairlead.cli.output.progress import counted
+from fairlead.cli.output.table import table_text
 from fairlead.cli.usage_record import Record, find_record, names_record, opened
 from fairlead.errors import DurationError, FairleadError
-from fairlead.explain.printable import printable
-from fairlead.explain.usage_table import UsageReport, only_queue, usage_document, usage_report
+from fairlead.explain.text.names import printable
+from fairlead.explain.usage.table import UsageReport, only_queue, usage_document, usage_report
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import format_duration, moment_text, parse_duration
 from fairlead.store.feed.reading import Reading, standing
@@ -152,7 +152,7 @@ def _check_known(queue: str, report: UsageReport) -> None:
 
 def _print(report: UsageReport, output: str) -> None:
     if output in ("json", "yaml"):
-        from fairlead.cli.output import print_document
+        from fairlead.cli.output.document import print_document
 
         print_document(usage_document(report), output)
         return
@@ -201,8 +201,7 @@ def _print_csv(report: UsageReport) -> None:
 def _draw(
     store: UsageStore, rules: UsageRules, until_ms: int, queue: str | None, file: Path
 ) -> None:
-    from fairlead.explain.held_over_time import held_over_time
-    from fairlead.explain.usage_plot import draw_usage
+    from fairlead.explain.figures.usage import draw_usage, held_over_time
 
     begin_ms = begins_at(rules.window, until_ms)
     entries = counted(store.entries(begin_ms), "entries read")

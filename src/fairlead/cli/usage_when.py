@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import click
 
-from fairlead.cli.options import now_option
+from fairlead.cli.input.options import now_option
 
 
 def dated(meaning: str) -> Callable[[click.Command], click.Command]:

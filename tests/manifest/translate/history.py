@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Final
 
-from fairlead.cli.options import with_faithfulness
+from fairlead.cli.input.options import with_faithfulness
 from fairlead.manifest.text.documents import cluster_document
 from fairlead.manifest.translate.assembly_rules import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.translate.translator import Translator

@@ -5,8 +5,8 @@ from textwrap import dedent
 
 import pytest
 
-from fairlead.explain.queue_answers import share_report
-from fairlead.explain.share_report import report_document
+from fairlead.explain.queues.report import report_document
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadReserved
@@ -104,7 +104,9 @@ def test_what_is_only_reserved_does_not_run() -> None:
 def test_programs_get_it_in_the_form_of_the_object() -> None:
     text = quota("{min: {cpu: 8, memory: 1Gi}}") + "---" + pod("a", "cpu: 1500m, memory: 512Mi")
     assembled = load_or_raise(["-"], stdin=io.BytesIO(text.encode()))
-    queues = report_document(share_report(assembled.state, assembled.settings, None))["queues"]
+    queues = report_document(
+        rule_set_of(assembled.settings).share_report(assembled.state, assembled.settings, None)
+    )["queues"]
     assert isinstance(queues, list)
     pool, team = queues
     assert team["status"] == {"used": {"cpu": "1500m", "memory": "512Mi"}}

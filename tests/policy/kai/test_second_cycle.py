@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.explain.plan_cycles import plan_cycles
+from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     NodeAdded,

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from fairlead.explain.plan_cycles import plan_cycles
+from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     MemoryChanged,

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.model.axes import Axis, QuotaAxes
 from fairlead.model.plan import Comparison, Reason, Tally, Term
 from fairlead.policy.kueue.claim_diagnosis import diagnose_claim

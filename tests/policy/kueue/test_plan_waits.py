@@ -1,6 +1,6 @@
 """What workloads that wait are told in whole plans, and who need not wait although others leave."""
 
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.model.events import WorkloadLeaving
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState

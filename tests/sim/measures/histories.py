@@ -6,7 +6,7 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 
 from fairlead.model.plan import Reason
-from fairlead.sim.happenings import (
+from fairlead.sim.engine.happenings import (
     CapacityChanged,
     Cause,
     Finished,
@@ -16,8 +16,8 @@ from fairlead.sim.happenings import (
     Submitted,
     ToldToLeave,
 )
-from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_change import EntitlementChange
+from fairlead.sim.engine.job import Job
+from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.measures.series import Series
 from fairlead.sim.measures.summary import Summary

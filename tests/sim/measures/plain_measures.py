@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import ceil
 from statistics import fmean
 
-from fairlead.sim.happenings import (
+from fairlead.sim.engine.happenings import (
     CapacityChanged,
     Finished,
     Started,
@@ -12,8 +12,8 @@ from fairlead.sim.happenings import (
     Submitted,
     ToldToLeave,
 )
-from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_change import EntitlementChange
+from fairlead.sim.engine.job import Job
+from fairlead.sim.measures.entitlement import EntitlementChange
 from tests.sim.measures.histories import PARENTS, RESOURCES, Told
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.sim.measures.bucket_table import BucketTable
+from fairlead.sim.measures.series import BucketTable
 
 HOLDERS = 3
 gained = st.just(0) | st.integers(-5, 5) | st.integers(2**62, 2**70)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.sim.happenings import CapacityChanged, Stopped
-from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_change import EntitlementChange
+from fairlead.sim.engine.happenings import CapacityChanged, Stopped
+from fairlead.sim.engine.job import Job
+from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.series import QueueSeries
 from fairlead.sim.measures.summary import JobMeasures, QueueMeasures, Summary, ToFairness
 from tests.scale_examples import scale_examples

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.sim.happenings import CapacityChanged
-from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_change import EntitlementChange
+from fairlead.sim.engine.happenings import CapacityChanged
+from fairlead.sim.engine.job import Job
+from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.measures.series import Series
 from tests.sim.measures.histories import happening

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.sim.measures.spread import Spread, difference, spread
-from fairlead.sim.measures.student_t import quantile_95, within
+from fairlead.sim.measures.spread import Spread, difference, quantile_95, spread, within
 from fairlead.sim.measures.summary import Summary
 from tests.sim.measures.histories import measure, written
 

@@ -3,9 +3,9 @@
 from contextlib import closing
 from pathlib import Path
 
-from fairlead.explain.reason_text import reason_text
-from fairlead.sim.happenings import Happening
-from fairlead.sim.measures.entitlement_change import EntitlementChange
+from fairlead.explain.text.reasons import reason_text
+from fairlead.sim.engine.happenings import Happening
+from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.results.about import RunAbout, WorkMarks
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder

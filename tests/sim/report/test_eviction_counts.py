@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.cli.measure_columns import cell, cluster_columns, queue_columns
+from fairlead.cli.sim.tables import cell, cluster_columns, queue_columns
 from fairlead.sim.measures.summary import JobMeasures
 from fairlead.sim.report.compare_sides import compare
 from fairlead.sim.report.make_report import make_report

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.sim.report.fewer_buckets import fewer_buckets, how_many_together
+from fairlead.sim.report.make_report import fewer_buckets, how_many_together
 
 
 def test_neighbours_become_one_and_the_last_may_have_fewer() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from fairlead.model.axes import Amounts
 from fairlead.model.plan import Reason
-from fairlead.sim.happenings import CapacityChanged, Started, Submitted, ToldToLeave
-from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_change import EntitlementChange
+from fairlead.sim.engine.happenings import CapacityChanged, Started, Submitted, ToldToLeave
+from fairlead.sim.engine.job import Job
+from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.report import make_report as module
 from fairlead.sim.report.make_report import make_report
 from fairlead.sim.report.report_page import Points, QueueLines, ReportPage

@@ -1,4 +1,4 @@
-from fairlead.sim.report.wait_bins import EDGES_MS, WaitCounter
+from fairlead.sim.report.make_report import EDGES_MS, WaitCounter
 
 
 def test_a_wait_counts_for_its_queue_and_for_all_above() -> None:

@@ -3,10 +3,10 @@
 from contextlib import closing
 from pathlib import Path
 
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder
-from fairlead.sim.run_variant import Onlooker, RunOrder, run_variant
+from fairlead.sim.run.run_variant import Onlooker, RunOrder, run_variant
 from fairlead.sim.scenario.scenario import Scenario
 from tests.sim.scenario.scenario_files import indented, scenario
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.sim.results.csv_file import CsvFile, quoted
+from fairlead.sim.results.files import CsvFile, quoted
 
 texts = st.text(st.sampled_from("ab,\"\r\n ;'é"), max_size=6)
 

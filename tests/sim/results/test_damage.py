@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from fairlead.errors import ResultError
-from fairlead.sim.happenings import Submitted
-from fairlead.sim.job import Job
+from fairlead.sim.engine.happenings import Submitted
+from fairlead.sim.engine.job import Job
 from fairlead.sim.results.about import RUN_FILE, SUMMED_FILES
 from fairlead.sim.results.eviction_table import COLUMNS as EVICTION_COLUMNS
 from fairlead.sim.results.eviction_table import read_evictions
-from fairlead.sim.results.file_sums import file_sums
+from fairlead.sim.results.files import file_sums
 from fairlead.sim.results.job_table import JobTable, read_jobs
 from fairlead.sim.results.read_result import read_result
 from tests.cli.run_cli import run_cli

@@ -18,7 +18,7 @@ from fairlead.sim.results.eviction_table import code_of
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder, free_folder
 from fairlead.sim.results.run_writer import RunWriter
-from fairlead.sim.run_variant import RunOrder, run_variant
+from fairlead.sim.run.run_variant import RunOrder, run_variant
 from fairlead.sim.scenario.scenario import Scenario
 from tests.cli.run_cli import run_cli
 from tests.sim.results.small_runs import contents, run_all

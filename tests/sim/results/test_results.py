@@ -7,18 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.model.axes import QueueName
 from fairlead.model.plan import Comparison, Reason, SideShare, Term
-from fairlead.sim.happenings import CapacityChanged, Finished, Happening, Submitted, ToldToLeave
+from fairlead.sim.engine.happenings import (
+    CapacityChanged,
+    Finished,
+    Happening,
+    Submitted,
+    ToldToLeave,
+)
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.read_result import StoredResult
-from fairlead.sim.results.reason_json import reason_json, reason_of
+from fairlead.sim.results.eviction_table import reason_json, reason_of
+from fairlead.sim.results.read_result import StoredResult, StoredRun
 from fairlead.sim.results.series_table import read_series, write_series
-from fairlead.sim.results.stored_run import StoredRun
-from fairlead.sim.run_variant import Patient, RunOrder, run_variant
-from fairlead.sim.scenario.prepare import prepare
+from fairlead.sim.run.run_variant import Patient, RunOrder, run_variant
+from fairlead.sim.scenario.variant.prepare import prepare
 from tests.sim.results.small_runs import contended, contents, run_all
 from tests.sim.scenario.scenario_files import NODES, happenings, indented, scenario
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.measures.series import Series
 from fairlead.sim.measures.summary import Summary
-from fairlead.sim.results.stored_run import StoredRun
-from fairlead.sim.run_variant import RunOrder, run_variant
+from fairlead.sim.results.read_result import StoredRun
+from fairlead.sim.run.run_variant import RunOrder, run_variant
 from tests.cli.simulated import write_scenario
 from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, documents, read

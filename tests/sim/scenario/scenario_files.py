@@ -4,10 +4,10 @@ from pathlib import Path
 from textwrap import dedent
 
 from fairlead.errors import Finding
-from fairlead.sim.happenings import Happening
-from fairlead.sim.scenario.prepare import prepare
-from fairlead.sim.scenario.read_scenario import ScenarioResult, read_scenario
+from fairlead.sim.engine.happenings import Happening
+from fairlead.sim.scenario.read.read_scenario import ScenarioResult, read_scenario
 from fairlead.sim.scenario.scenario import Scenario
+from fairlead.sim.scenario.variant.prepare import prepare
 
 HEAD = "apiVersion: fairlead/v1\nkind: Scenario\nmetadata: {name: small}\nspec:\n"
 NODES = "  cluster: {nodes: [{name: node, count: 2, capacity: {cpu: 8, memory: 32Gi, gpu: 4}}]}\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.scenario.jobs_to_come import jobs_to_come
-from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.sim.scenario.scenario import jobs_to_come
+from fairlead.sim.scenario.settings import with_settings
 from tests.sim.results.small_runs import run_all
 from tests.sim.scenario.scenario_files import NODES, QUEUES, indented, scenario
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.sweep.combinations import Sweep
-from fairlead.sim.sweep.no_effect import without_effect
+from fairlead.sim.sweep.combinations import Sweep, without_effect
 from tests.sim.scenario.scenario_files import NODES, QUEUES, WORK, indented, scenario
 
 POLICIES = "  policies: [kai, kueue, elastic-quota]\n"

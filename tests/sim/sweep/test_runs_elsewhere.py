@@ -10,10 +10,10 @@ from fairlead import __version__
 from fairlead.errors import SimulationError
 from fairlead.model.plan import Reason
 from fairlead.sim.results.eviction_table import Phrase, code_of
-from fairlead.sim.run_variant import RunOrder, run_variant
+from fairlead.sim.run.run_variant import RunOrder, run_variant
 from fairlead.sim.scenario.scenario import Scenario
-from fairlead.sim.sweep.packed_run import run_packed, unpack
 from fairlead.sim.sweep.run_in_processes import run_in_processes
+from fairlead.sim.sweep.run_on_dask import run_packed, unpack
 from tests.sim.results.small_runs import contents
 from tests.sim.scenario.scenario_files import NODES, indented, scenario
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.sim.traces.row_reader import TraceKind
 from fairlead.sim.traces.tally import TraceTally
-from fairlead.sim.traces.trace_error import TraceError
+from fairlead.sim.traces.trace_job import TraceError, TraceKind
 from fairlead.sim.traces.trace_rules import TraceRules
 from tests.scale_examples import scale_examples
 from tests.sim.traces.trace_files import OWN_HEAD, jobs_of

@@ -7,14 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.sim.job import Job
+from fairlead.sim.engine.job import Job
 from fairlead.sim.traces.column_map import ColumnMap, TimeColumn
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
-from fairlead.sim.traces.queue_rule import QueueRule
 from fairlead.sim.traces.tally import TraceTally
-from fairlead.sim.traces.trace_error import TraceError
-from fairlead.sim.traces.trace_job import CPU, GPU
-from fairlead.sim.traces.trace_rules import MissingAmounts, TraceRules
+from fairlead.sim.traces.trace_job import CPU, GPU, TraceError
+from fairlead.sim.traces.trace_rules import MissingAmounts, QueueRule, TraceRules
 from tests.scale_examples import scale_examples
 from tests.sim.traces.trace_files import jobs_of, own_csv, written
 

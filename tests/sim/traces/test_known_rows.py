@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.sim.traces import jobs_of_trace as known_rows
 from fairlead.sim.traces import jobs_of_trace as module
-from fairlead.sim.traces import known_rows
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
 from fairlead.sim.traces.read_rows import read_rows
 from fairlead.sim.traces.tally import TraceTally

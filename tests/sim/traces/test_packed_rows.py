@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.sim.traces.packed_rows import PackedRows
+from fairlead.sim.traces.read_rows import PackedRows
 from fairlead.sim.traces.trace_job import CPU, GPU, TraceJob
 
 OPTIONAL = st.none() | st.integers(0, 2**62)

@@ -1,7 +1,7 @@
 import pytest
 
-from fairlead.sim.traces.queue_rule import QueueRule, check_template, queue_of
-from fairlead.sim.traces.trace_error import TraceError
+from fairlead.sim.traces.trace_job import TraceError
+from fairlead.sim.traces.trace_rules import QueueRule, check_template, queue_of
 
 BY_GROUP = QueueRule(by="group", named={"g1": "physics", "": "nobody"}, others=None)
 NAMED_OR_REST = QueueRule(by="user", named={"ann": "vip"}, others="rest")

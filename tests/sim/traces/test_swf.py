@@ -4,8 +4,7 @@ import pytest
 
 from fairlead.sim.traces.swf import read_swf_line
 from fairlead.sim.traces.tally import TraceTally
-from fairlead.sim.traces.trace_error import RowError, TraceError
-from fairlead.sim.traces.trace_job import CPU, MEMORY, TraceJob
+from fairlead.sim.traces.trace_job import CPU, MEMORY, RowError, TraceError, TraceJob
 from fairlead.sim.traces.trace_rules import TraceRules
 from tests.sim.traces.trace_files import jobs_of, rows_of, written
 

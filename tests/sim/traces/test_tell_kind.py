@@ -4,9 +4,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from fairlead.sim.traces.column_map import ColumnMap, TimeColumn
-from fairlead.sim.traces.row_reader import TraceKind
 from fairlead.sim.traces.tell_kind import row_reader_of
-from fairlead.sim.traces.trace_error import TraceError
+from fairlead.sim.traces.trace_job import TraceError, TraceKind
 from fairlead.sim.traces.trace_rules import TraceRules
 from tests.sim.traces.trace_files import OWN_HEAD, jobs_of, written
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.sim.traces import trace_lines as module
-from fairlead.sim.traces.trace_error import TraceError
+from fairlead.sim.traces.trace_job import TraceError
 from fairlead.sim.traces.trace_lines import trace_lines
 
 

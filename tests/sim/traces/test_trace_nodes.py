@@ -3,8 +3,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairlead.sim.traces.trace_error import TraceError
-from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY
+from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY, TraceError
 from fairlead.sim.traces.trace_nodes import TraceNode, read_trace_nodes
 from tests.shared_folder import shared_file
 from tests.sim.traces.trace_files import written

@@ -5,7 +5,7 @@ from pathlib import Path
 from textwrap import dedent
 from zoneinfo import ZoneInfo
 
-from fairlead.sim.job import Job
+from fairlead.sim.engine.job import Job
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
 from fairlead.sim.traces.read_rows import read_rows
 from fairlead.sim.traces.tally import TraceTally

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from fairlead.sim.work.arrivals import Arrivals, At, Bursts, Every, Poisson, arrival_times
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Uniform
-from fairlead.sim.work.rate import PerHour
-from fairlead.sim.work.week_pattern import DAY_MS, HOUR_MS, WEEK_MS, WeekPattern
+from fairlead.sim.work.rate import DAY_MS, HOUR_MS, WEEK_MS, PerHour, WeekPattern
 from tests.scale_examples import scale_examples
 
 SHAPES = (JobShape(requests={"gpu": 1}, run_ms=1_000),)

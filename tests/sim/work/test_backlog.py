@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.sim.job import Job
+from fairlead.sim.engine.job import Job
 from fairlead.sim.work.description import Backlog
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Uniform

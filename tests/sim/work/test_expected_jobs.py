@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from fairlead.sim.work.arrivals import Arrivals, At, Bursts, Every, Poisson
-from fairlead.sim.work.description import ArrivingWork
-from fairlead.sim.work.expected_jobs import expected_jobs
+from fairlead.sim.work.description import ArrivingWork, expected_jobs
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Uniform
 from fairlead.sim.work.rate import Load, PerHour

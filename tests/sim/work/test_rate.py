@@ -9,9 +9,8 @@ from fairlead.sim.work.arrivals import Arrivals, Bursts, Poisson
 from fairlead.sim.work.description import ArrivingWork
 from fairlead.sim.work.job_shape import JobShape, mean_resource_time
 from fairlead.sim.work.number import Empirical, LogNormal, Number, Pareto, Uniform
-from fairlead.sim.work.rate import Load, PerHour, arrivals_per_hour
+from fairlead.sim.work.rate import HOUR_MS, WEEK_MS, Load, PerHour, WeekPattern, arrivals_per_hour
 from fairlead.sim.work.source import make_source
-from fairlead.sim.work.week_pattern import HOUR_MS, WEEK_MS, WeekPattern
 
 SINGLE = JobShape(requests={"gpu": 1_000, "cpu": 4_000}, run_ms=HOUR_MS, weight=80)
 GANG = JobShape(pods=8, requests={"gpu": 1_000}, run_ms=3 * HOUR_MS, weight=20)

@@ -14,15 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlead
-from fairlead.sim.job import Job
+from fairlead.sim.engine.job import Job
 from fairlead.sim.work.arrivals import At, Bursts, Every, Poisson
-from fairlead.sim.work.description import ArrivingWork, WorkDescription
+from fairlead.sim.work.description import ArrivingWork, Drawn, InTurn, WorkDescription
 from fairlead.sim.work.job_shape import JobShape
-from fairlead.sim.work.name_pick import Drawn, InTurn
 from fairlead.sim.work.number import Empirical, Exponential, LogNormal, Uniform
-from fairlead.sim.work.rate import Load, PerHour
+from fairlead.sim.work.rate import Load, PerHour, WeekPattern
 from fairlead.sim.work.source import make_source
-from fairlead.sim.work.week_pattern import WeekPattern
 from tests.scale_examples import scale_examples
 
 HOUR = 3_600_000

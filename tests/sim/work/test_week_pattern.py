@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.sim.work.week_pattern import (
+from fairlead.sim.work.rate import (
     DAY_MS,
     FINENESS,
     HOUR_MS,

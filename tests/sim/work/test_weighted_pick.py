@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.sim.work.weighted_pick import picking, whole_weights
+from fairlead.sim.work.number import picking, whole_weights
 
 STEP = 2.0**-53  # between one number of random() and the next
 

@@ -7,9 +7,8 @@ import pytest
 
 from fairlead.errors import FairleadError
 from fairlead.sim.work.arrivals import Arrivals, At, Bursts, Every, Poisson
-from fairlead.sim.work.description import ArrivingWork, Backlog, work_defects
+from fairlead.sim.work.description import ArrivingWork, Backlog, Drawn, InTurn, work_defects
 from fairlead.sim.work.job_shape import JobShape
-from fairlead.sim.work.name_pick import Drawn, InTurn
 from fairlead.sim.work.number import (
     Empirical,
     Exponential,
@@ -19,9 +18,8 @@ from fairlead.sim.work.number import (
     Uniform,
     Weibull,
 )
-from fairlead.sim.work.rate import Load, PerHour, Rate
+from fairlead.sim.work.rate import Load, PerHour, Rate, WeekPattern
 from fairlead.sim.work.source import make_source
-from fairlead.sim.work.week_pattern import WeekPattern
 from fairlead.sim.work.work_error import WorkError
 
 SHAPE = JobShape(requests={"gpu": 1_000}, run_ms=1_000)

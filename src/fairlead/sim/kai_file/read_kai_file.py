@@ -19,7 +19,7 @@ from fairlead.sim.kai_file.kai_simulation import (
     SimulatedNodes,
     SimulatedQueue,
 )
-from fairlead.sim.queue_levels import MOST_LEVELS, first_too_deep, in_circles
+from fairlead.sim.scenario.variant.queue_tree import MOST_LEVELS, first_too_deep, in_circles
 
 KNOWN_BY: Final = frozenset({"cycles", "nodes", "queues", "jobs"})
 MOST: Final = 1_000_000

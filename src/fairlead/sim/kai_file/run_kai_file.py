@@ -13,12 +13,12 @@ from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.sim.as_workload import WorkloadMaker
-from fairlead.sim.job import Job
+from fairlead.sim.engine.job import Job
+from fairlead.sim.engine.past_use import PastUse, UsageInterest
+from fairlead.sim.engine.simulation import Simulation
+from fairlead.sim.engine.simulation_rules import SimulationRules
+from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.kai_file.kai_simulation import KaiSimulation, SimulatedQueue
-from fairlead.sim.past_use import PastUse, UsageInterest
-from fairlead.sim.simulation import Simulation
-from fairlead.sim.simulation_rules import SimulationRules
 from fairlead.sim.work.source import WorkSource
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding

@@ -1,14 +1,28 @@
-"""What queues received, and what was due to them, while they wanted more than they had.
+"""Fairness over time: what backlogged queues received, and what they were entitled to meanwhile.
 
-Who asks for nothing is not wronged by getting nothing. So fairness over time is judged only by the
-time in which a queue was backlogged: it asked for more than it held.
-
-Between two changes all that counts is constant, so received and due grow along straight lines. A
-deficit is at its largest where a line ends, and where a line becomes fair can be worked out. So it
-does not matter how often one looks, and everything is exact.
+A queue is backlogged while it requests more than it holds; only that time counts. Between two
+changes everything is constant, so both sums grow along straight lines: a deficit is largest where a
+line ends, and the moment at which a line becomes fair can be computed. All of it is exact.
 """
 
-from fairlead.sim.measures.time_to_fairness import TimeToFairness
+
+class TimeToFairness:
+    """Of one queue, or of all together. Contentions of which nothing was noted were fair always."""
+
+    __slots__ = ("longest_ms", "never_fair")
+
+    def __init__(self) -> None:
+        """Nothing was unfair yet."""
+        self.never_fair = 0  # contentions that ended before it was fair
+        self.longest_ms = 0  # of the others
+
+    def note(self, took_ms: int | None) -> None:
+        """Count a contention that is over; None: it was not fair at its end."""
+        if took_ms is None:
+            self.never_fair += 1
+        elif took_ms > self.longest_ms:
+            self.longest_ms = took_ms
+
 
 FAIR_PART = 20
 """A share is fair within one part in so many of the capacity: five points of a hundred."""

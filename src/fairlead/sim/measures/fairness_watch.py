@@ -6,10 +6,8 @@ the same millisecond are told changes nothing.
 
 from collections.abc import Collection
 
-from fairlead.sim.measures.backlogged_time import BackloggedTime
-from fairlead.sim.measures.level_table import LevelTable
-from fairlead.sim.measures.queue_books import QueueBooks
-from fairlead.sim.measures.time_to_fairness import TimeToFairness
+from fairlead.sim.measures.backlogged_time import BackloggedTime, TimeToFairness
+from fairlead.sim.measures.queue_books import LevelTable, QueueBooks
 
 
 class ContendedTime:

@@ -16,8 +16,7 @@ from fairlead.policy.contract import Settings
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
-from fairlead.sim.measures.entitlement_change import EntitlementChange
-from fairlead.sim.measures.follow_entitlement import EntitlementFollower
+from fairlead.sim.measures.entitlement import EntitlementChange, EntitlementFollower
 from fairlead.sim.measures.measures import Measures
 
 _LOOKS: Final = 1000

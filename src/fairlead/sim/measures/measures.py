@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairlead.model.axes import Amounts
-from fairlead.sim.happenings import (
+from fairlead.sim.engine.happenings import (
     CapacityChanged,
     Finished,
     Happening,
@@ -17,12 +17,10 @@ from fairlead.sim.happenings import (
     Submitted,
     ToldToLeave,
 )
-from fairlead.sim.measures.entitlement_change import EntitlementChange
+from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.fairness_watch import FairnessWatch
-from fairlead.sim.measures.job_groups import JobGroups
-from fairlead.sim.measures.job_record import JobRecord
-from fairlead.sim.measures.level_table import LevelTable
-from fairlead.sim.measures.queue_books import QueueBooks
+from fairlead.sim.measures.job_totals import JobGroups, JobRecord
+from fairlead.sim.measures.queue_books import LevelTable, QueueBooks
 from fairlead.sim.measures.series import Series
 from fairlead.sim.measures.series_recorder import MOST_BUCKETS, SeriesRecorder
 from fairlead.sim.measures.summarise import Summariser

@@ -6,10 +6,8 @@ of twice the length, so memory is bounded by queues x buckets also if nobody kno
 
 from collections.abc import Iterator
 
-from fairlead.sim.measures.bucket_table import BucketTable
-from fairlead.sim.measures.level_table import LevelTable
-from fairlead.sim.measures.queue_books import QueueBooks
-from fairlead.sim.measures.series import Series, SeriesTables
+from fairlead.sim.measures.queue_books import LevelTable, QueueBooks
+from fairlead.sim.measures.series import BucketTable, Series, SeriesTables
 
 MOST_BUCKETS = 2000
 

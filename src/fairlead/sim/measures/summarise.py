@@ -1,4 +1,4 @@
-"""Turns what was counted into measures."""
+"""Computes the measures of a run from what was counted."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -7,14 +7,11 @@ from typing import TypeVar, get_args
 
 from msgspec.structs import asdict
 
-from fairlead.sim.happenings import Cause
-from fairlead.sim.measures.backlogged_time import BackloggedTime
+from fairlead.sim.engine.happenings import Cause
+from fairlead.sim.measures.backlogged_time import BackloggedTime, TimeToFairness
 from fairlead.sim.measures.fairness_watch import ContendedTime
-from fairlead.sim.measures.jain_index import jain_index
 from fairlead.sim.measures.job_totals import JobTotals
-from fairlead.sim.measures.level_table import LevelTable
-from fairlead.sim.measures.quantile import quantile
-from fairlead.sim.measures.queue_books import QueueBook, QueueBooks
+from fairlead.sim.measures.queue_books import LevelTable, QueueBook, QueueBooks
 from fairlead.sim.measures.summary import (
     Backlogged,
     ClusterMeasures,
@@ -26,7 +23,38 @@ from fairlead.sim.measures.summary import (
     Unstarted,
     Waits,
 )
-from fairlead.sim.measures.time_to_fairness import TimeToFairness
+
+
+def jain_index(received: Sequence[int], due: Sequence[int]) -> float | None:
+    """How even *received* / *due* is: 1 is even, and p is all for one that was due a part p of all.
+
+    Everybody counts by what was due to it: ``(sum w x)^2 / (sum w * sum w x^2)`` with x = received
+    / due and w = due. Where the same is due to all n, that is Jain's index, and 1/n is all for one.
+    So who was due next to nothing changes next to nothing, whatever it received.
+
+    What is due is above 0. None for fewer than two, which cannot be uneven, and where nobody
+    received anything. The order does not matter, down to the last bit.
+    """
+    squares = fsum(each * each / own for each, own in zip(received, due, strict=True))
+    if len(received) < 2 or squares == 0:
+        return None
+    whole = sum(received)
+    return whole * whole / sum(due) / squares
+
+
+Number = TypeVar("Number", int, float)
+
+
+def quantile(ordered: Sequence[Number], percent: int) -> Number | None:
+    """The smallest of *ordered* that at least *percent* of 100 of them do not exceed.
+
+    None of nothing. The rank is worked out in whole numbers. Cost: O(1).
+    """
+    if not ordered:
+        return None
+    rank = -(-len(ordered) * percent // 100)
+    return ordered[max(rank, 1) - 1]
+
 
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 Value = TypeVar("Value")

@@ -1,8 +1,11 @@
-"""What a simulation came to, as data: every measure for the cluster, its queues, users and kinds.
+"""All measures of one run as data: for the cluster, its queues, users and kinds of jobs.
 
 Sums are whole numbers: resource-time in base units x ms, times in ms. Only ratios are floats. What
 is not defined, such as the wait of jobs that did not start, is None.
 """
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, TypeAlias, cast
 
 import msgspec
 
@@ -108,3 +111,30 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     of_queues: dict[str, QueueMeasures]
     of_users: dict[str, JobMeasures]
     of_kinds: dict[str, JobMeasures]
+
+
+Scope: TypeAlias = Literal["cluster", "queue", "user", "kind"]
+Key: TypeAlias = tuple[Scope, str, str]
+"""Scope, name (empty for the cluster), and the fields that lead to the number, as wait/p90_ms."""
+
+SCOPES: tuple[Scope, ...] = ("cluster", "queue", "user", "kind")
+
+
+def flat_measures(summary: Summary) -> Iterator[tuple[Key, float | None]]:
+    """Yield every number of a summary with where it stands; None is one that is not defined."""
+    tree = msgspec.to_builtins(summary)
+    for measure, value in _numbers(tree["of_cluster"], ""):
+        yield ("cluster", "", measure), value
+    for scope, groups in (("queue", "of_queues"), ("user", "of_users"), ("kind", "of_kinds")):
+        for name, group in tree[groups].items():
+            for measure, value in _numbers(group, ""):
+                yield (cast(Scope, scope), name, measure), value
+
+
+def _numbers(tree: Mapping[str, object], path: str) -> Iterator[tuple[str, float | None]]:
+    for field, value in tree.items():
+        if isinstance(value, dict):
+            yield from _numbers(value, f"{path}{field}/")
+        else:
+            assert value is None or isinstance(value, int | float)
+            yield f"{path}{field}", value

@@ -6,9 +6,15 @@ from typing import Final, Literal
 import msgspec
 
 from fairlead.sim.measures.spread import Spread, difference, spread
-from fairlead.sim.report.comparison import Better, ComparedRow, Comparison, Estimate
-from fairlead.sim.report.shown_resources import shown_resources
-from fairlead.sim.report.sides import Side, check_comparable
+from fairlead.sim.report.measure_rows import shown_resources
+from fairlead.sim.report.sides import (
+    Better,
+    ComparedRow,
+    Comparison,
+    Estimate,
+    Side,
+    check_comparable,
+)
 
 MOST_QUEUES: Final = 100
 """Queues with the largest parts of the cluster; the result's measures have the others."""

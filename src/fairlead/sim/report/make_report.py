@@ -1,26 +1,210 @@
-"""From the runs of a result to the document of its page."""
+"""The document of a report page, made from the runs of a result."""
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
-from fairlead.sim.measures.series import Series
-from fairlead.sim.report.fewer_buckets import how_many_together
-from fairlead.sim.report.listed_evictions import listed_evictions
-from fairlead.sim.report.measure_rows import measure_columns, measure_tables
+import msgspec
+
+from fairlead.sim.measures.series import Columns, QueueSeries, Series
+from fairlead.sim.report.measure_rows import measure_columns, measure_tables, shown_resources
 from fairlead.sim.report.queue_groups import Group, queue_groups, queue_weights
 from fairlead.sim.report.report_page import (
+    Lines,
     ListedEvictions,
     PlacedQueue,
+    Points,
     QueueGroup,
+    QueueLines,
     ReportPage,
     RunPage,
     ShownResource,
     WaitBins,
 )
-from fairlead.sim.report.run_lines import KINDS, LineMaker
-from fairlead.sim.report.shown_resources import shown_resources
-from fairlead.sim.report.wait_bins import EDGES_MS, WaitCounter
-from fairlead.sim.results.stored_run import StoredRun
+from fairlead.sim.results.job_table import EvictionRow
+from fairlead.sim.results.read_result import StoredRun
+
+
+def fewer_buckets(column: Sequence[int], together: int) -> list[int]:
+    """Make one bucket of each *together* neighbours; the last may have fewer.
+
+    Law: the sum stays the same, exactly. Cost: linear.
+    """
+    assert together > 0
+    if together == 1:
+        return list(column)
+    return [sum(column[at : at + together]) for at in range(0, len(column), together)]
+
+
+def how_many_together(buckets: int, most: int) -> int:
+    """How many neighbours must become one so that at most *most* buckets remain."""
+    assert most > 0
+    return max(1, -(-buckets // most))
+
+
+LONGEST_SENTENCE: Final = 400
+
+
+class _Thinned:
+    """Keeps at most so many rows: whenever there are too many, every other one goes.
+
+    So what is kept is every 2^n-th, spread over all of the time, and memory is bounded.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._step = 1
+        self.total = 0
+        self.kept: list[EvictionRow] = []
+
+    def add(self, row: EvictionRow) -> None:
+        if self.total % self._step == 0:
+            self.kept.append(row)
+            if len(self.kept) > self._most:
+                self.kept = self.kept[::2]
+                self._step *= 2
+        self.total += 1
+
+
+def listed_evictions(
+    rows: Iterable[EvictionRow], places: Mapping[str, int], start_ms: int, most: int
+) -> ListedEvictions:
+    """Return at most *most* of *rows*; *places* says where each queue stands.
+
+    Equal sentences are told once. Cost: linear in the rows; memory: *most* of them.
+    """
+    assert most > 0
+    thinned = _Thinned(most)
+    for row in rows:
+        thinned.add(row)
+    kept = thinned.kept
+    sentences: dict[str, int] = {}
+    why = [sentences.setdefault(_short(row.sentence), len(sentences)) for row in kept]
+    return ListedEvictions(
+        total=thinned.total,
+        at_ms=[row.at_ms - start_ms for row in kept],
+        job=[row.job for row in kept],
+        queue=[places.get(row.queue) for row in kept],
+        pods=[row.pods for row in kept],
+        cause=[row.cause for row in kept],
+        beneficiary=[row.beneficiary or "" for row in kept],
+        why=why,
+        sentences=list(sentences),
+    )
+
+
+def _short(sentence: str) -> str:
+    if len(sentence) <= LONGEST_SENTENCE:
+        return sentence
+    return sentence[: LONGEST_SENTENCE - 1] + "…"
+
+
+SECOND_MS: Final = 1000
+MINUTE_MS: Final = 60 * SECOND_MS
+HOUR_MS: Final = 60 * MINUTE_MS
+DAY_MS: Final = 24 * HOUR_MS
+EDGES_MS: Final = (
+    *(SECOND_MS * each for each in (1, 3, 10, 30)),
+    *(MINUTE_MS * each for each in (1, 3, 10, 30)),
+    *(HOUR_MS * each for each in (1, 2, 4, 8)),
+    *(DAY_MS * each for each in (1, 2, 4, 7, 14, 30)),
+)
+"""Where bins end; a wait of just that length is in the next one, and the last has no end."""
+
+
+class WaitCounter:
+    """Counts waits of the cluster and of each queue with all queues above it."""
+
+    def __init__(self, places: Mapping[str, int], parents: Mapping[int, int | None]) -> None:
+        """*places* has the place of each queue by name, *parents* that above it."""
+        self._places = places
+        self._parents = parents
+        self._cluster = [0] * (len(EDGES_MS) + 1)
+        self._queues: dict[int, list[int]] = {}
+
+    def add(self, queue: str, wait_ms: int) -> None:
+        """Count the wait of one job. Cost: the depth of its queue."""
+        at = bisect_right(EDGES_MS, wait_ms)
+        self._cluster[at] += 1
+        place = self._places.get(queue)
+        while place is not None:
+            counts = self._queues.get(place)
+            if counts is None:
+                counts = self._queues[place] = [0] * len(self._cluster)
+            counts[at] += 1
+            place = self._parents[place]
+
+    def bins(self) -> dict[str, WaitBins]:
+        """Return the counts by place; that of the cluster has no name."""
+        of_queues = {str(at): WaitBins(counts=self._queues[at]) for at in sorted(self._queues)}
+        return {"": WaitBins(counts=self._cluster), **of_queues}
+
+
+KINDS: Final = ("allocated", "entitled", "fair_share", "usage_e9")
+PERCENT_E9: Final = 10**7
+"""Usage is told in thousand millionths of the cluster, and shown in percent."""
+
+
+class LineMaker:
+    """Reads the series of one run in buckets of which each is several of those that it has."""
+
+    def __init__(self, series: Series, resources: Sequence[ShownResource], together: int) -> None:
+        """Make one bucket of each *together*."""
+        self._series = series
+        self._resources = resources
+        self._together = together
+        self._lengths_ms = fewer_buckets(series.lengths_ms(), together)
+
+    @property
+    def buckets(self) -> int:
+        """How many points each line has."""
+        return len(self._lengths_ms)
+
+    def capacity(self) -> dict[str, Points]:
+        """Return what the cluster had."""
+        columns = self._series.capacity()
+        return {
+            each.name: self._points(self._merged(columns[each.name]), each.scale)
+            for each in self._resources
+        }
+
+    def of_queues(self, names: Sequence[str]) -> Lines:
+        """Return what *names* had together."""
+        found = [self._series.of_queue(name) for name in names]
+        return {each.name: self._lines(found, each) for each in self._resources}
+
+    def _lines(self, found: Sequence[QueueSeries], resource: ShownResource) -> QueueLines:
+        lines = {}
+        for kind in KINDS:
+            columns: list[Columns] = [getattr(each, kind) for each in found]
+            merged = [self._merged(each[resource.name]) for each in columns]
+            total = merged[0] if len(merged) == 1 else list(map(sum, zip(*merged, strict=True)))
+            if any(total):
+                scale = PERCENT_E9 if kind == "usage_e9" else resource.scale
+                lines[kind.removesuffix("_e9")] = self._points(total, scale)
+        return msgspec.convert(lines, QueueLines)
+
+    def _merged(self, column: Sequence[int]) -> list[int]:
+        return fewer_buckets(column, self._together)
+
+    def _points(self, column: Sequence[int], scale: int) -> Points:
+        """Return averages in shown units; 0 where no time passed."""
+        return [
+            rounded(total / (length_ms * scale)) if length_ms else 0
+            for total, length_ms in zip(column, self._lengths_ms, strict=True)
+        ]
+
+
+@lru_cache(maxsize=65_536)  # what a queue holds or is due is often the same for long
+def rounded(value: float) -> float:
+    """Return *value* with four digits that count, which no picture can tell from the true one.
+
+    Whole numbers become integers, which are shorter in a document.
+    """
+    short = float(f"{value:.4g}")
+    return int(short) if short.is_integer() else short
+
 
 MOST_NUMBERS: Final = 400_000
 """In all lines of a page together: about 2.4 MB of text at six letters each."""

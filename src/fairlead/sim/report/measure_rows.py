@@ -1,17 +1,43 @@
-"""The measures of a run as a table: which columns there are, and a row for everybody."""
+"""The measures of a run as a table: its resources with their units, its columns and rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from fairlead.model.quantity import is_gpu, is_memory_like, scale_of
 from fairlead.sim.measures.summary import ClusterMeasures, JobMeasures, QueueMeasures, Summary
-from fairlead.sim.report.report_page import (
-    MeasureColumn,
-    MeasureRow,
-    MeasureTable,
-    ShownResource,
-)
+from fairlead.sim.report.report_page import MeasureColumn, MeasureRow, MeasureTable, ShownResource
+
+MOST_RESOURCES: Final = 4
+GIB: Final = 2**30
+
+
+def shown_resources(
+    resources: Sequence[str], summaries: Sequence[Summary]
+) -> tuple[ShownResource, ...]:
+    """Return the resources that somebody held in some run, GPUs first, at most four.
+
+    If nobody held anything, the first one is shown, so that there is something to look at.
+    """
+    held = [
+        name
+        for name in resources
+        if any(summary.of_cluster.allocated.get(name, 0) for summary in summaries)
+    ]
+    ordered = sorted(held or resources[:1], key=lambda name: not is_gpu(name))
+    return tuple(map(shown, ordered[:MOST_RESOURCES]))
+
+
+def shown(resource: str) -> ShownResource:
+    """Return how *resource* is told to people."""
+    if is_memory_like(resource):
+        return ShownResource(name=resource, unit="GiB", scale=GIB)
+    if is_gpu(resource):
+        return ShownResource(name=resource, unit="GPU", scale=scale_of(resource))
+    unit = "core" if resource == "cpu" else resource
+    return ShownResource(name=resource, unit=unit, scale=scale_of(resource))
+
 
 MOST_ROWS: Final = 500
 """Of a scope; more are in the files of the result."""

@@ -1,19 +1,90 @@
-"""Which runs are compared with which: sides, each with a run for every seed.
+"""Which runs are compared with which, and the document that compares them.
 
-Only runs of the same work can be compared, whatever the files are called that they came from: each
-keeps marks of its work. What is not the same is refused with what it is: other seeds, other
-resources, other work or time, or a run that was stopped before its end.
+A side has one run for every seed. Only runs of the same work can be compared: each run keeps marks
+of its work. Other seeds, resources, work or time, and runs that were stopped, are refused. A
+difference is that of pairs of runs with the same seed, so it does not depend on the work of a seed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from fairlead.errors import ResultError
 from fairlead.model.duration import format_duration, moment_text
-from fairlead.sim.report.comparison import ComparedSide
-from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.stored_run import StoredRun
+from fairlead.sim.report.report_page import ShownResource
+from fairlead.sim.results.about import HistoryMark, RunAbout
+from fairlead.sim.results.read_result import StoredRun
+
+Better: TypeAlias = Literal["less", "more", "even", ""]
+"""Which is better: less, more, nearer to 1, or neither."""
+
+
+FEW_SEEDS: Final = 2
+"""With so many there are intervals, of which hardly any is of use."""
+
+
+class ComparedSide(msgspec.Struct, frozen=True, kw_only=True):
+    """One set of rules and settings."""
+
+    name: str
+    variant: str
+    policy: str
+    settings: dict[str, str]
+    history: HistoryMark | None  # None: nothing was used before the start
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean over seeds; the interval of 95 % is None with fewer than two."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    runs: int  # in which it is defined
+
+
+class ComparedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One measure of the cluster or of a queue, on all sides."""
+
+    scope: Literal["cluster", "queue"]
+    name: str  # empty for the cluster
+    measure: str  # the fields that lead to it in a summary, without the resource
+    resource: str  # empty where it is not about one
+    title: str
+    form: str  # count, ms, ratio, percent, amount-time
+    better: Better
+    sides: list[Estimate]
+    differences: list[Estimate]  # from the first side, for each of the others
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """All measures of all sides."""
+
+    scenario: str
+    seeds: list[int]
+    resources: list[ShownResource]
+    sides: list[ComparedSide]
+    rows: list[ComparedRow]
+    queues_left_out: int
+
+
+def seeds_remark(seeds: int) -> str | None:
+    """Say what can hardly be told with so few seeds; None with enough of them.
+
+    With two, an interval reaches 12.7 standard errors to each side, with three 4.3.
+    """
+    if seeds == 1:
+        return "with one seed any difference may be chance"
+    if seeds == FEW_SEEDS:
+        return "with two seeds intervals are so wide that most differences are lost in them"
+    return None
+
+
+def is_sure(difference: Estimate) -> bool:
+    """Whether an interval does not hold 0: by chance alone so in one of twenty."""
+    if difference.low is None or difference.high is None:
+        return False
+    return difference.low > 0 or difference.high < 0
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):

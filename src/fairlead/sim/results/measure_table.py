@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from fairlead.sim.measures.flat_measures import flat_measures
-from fairlead.sim.measures.summary import Summary
-from fairlead.sim.results.csv_file import Cell, CsvFile
+from fairlead.sim.measures.summary import Summary, flat_measures
+from fairlead.sim.results.files import Cell, CsvFile
 
 COLUMNS: Final = ("scope", "name", "measure", "resource", "value")
 

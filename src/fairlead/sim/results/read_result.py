@@ -1,15 +1,133 @@
-"""From a folder back to the runs of a simulation."""
+"""Reads the runs of a result back from its folder; large tables are read on demand.
 
+The file that describes a run has no checksum and people edit it: whatever it says, the other files
+must agree with it, and reading them must come to an end.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
+from typing import Final, get_args
 
 import msgspec
 
 from fairlead.errors import ResultError
-from fairlead.sim.results.about import ASIDE, FORMAT, RESULT_FILE, VERSION, ResultAbout
-from fairlead.sim.results.file_errors import damaged
-from fairlead.sim.results.json_file import read_json
-from fairlead.sim.results.run_names import NOT_HERE, run_name_problem
-from fairlead.sim.results.stored_run import StoredRun
+from fairlead.sim.engine.happenings import Cause
+from fairlead.sim.measures.series import Series
+from fairlead.sim.measures.series_recorder import MOST_BUCKETS
+from fairlead.sim.measures.summary import JobMeasures, Summary
+from fairlead.sim.results.about import (
+    ASIDE,
+    EVICTIONS_FILE,
+    FORMAT,
+    JOBS_FILE,
+    NOT_HERE,
+    RESULT_FILE,
+    RUN_FILE,
+    SERIES_FILE,
+    SUMMARY_FILE,
+    SUMMED_FILES,
+    VERSION,
+    ResultAbout,
+    RunAbout,
+    run_name_problem,
+)
+from fairlead.sim.results.eviction_table import read_evictions
+from fairlead.sim.results.files import check_sums, damaged, read_json
+from fairlead.sim.results.job_table import EvictionRow, JobRow, read_jobs
+from fairlead.sim.results.series_table import read_series
+
+_BY_CAUSE: Final = ("preemptions", "preempted_pods")
+_CAUSES: Final = frozenset(get_args(Cause))
+
+
+def check_about(path: Path, about: RunAbout) -> None:
+    """Raise `ResultError` where *about*, read from *path*, cannot be of any run."""
+    for problem in _problems(about):
+        raise damaged(path, None, problem)
+
+
+def check_summary(path: Path, summary: Summary, about: RunAbout) -> None:
+    """Raise `ResultError` where *summary* does not tell of what the run has."""
+    if set(summary.of_queues) != set(about.parents):
+        raise damaged(path, None, f"found other queues than in {RUN_FILE}")
+    for rows in ({"": summary.of_cluster}, summary.of_queues, summary.of_users, summary.of_kinds):
+        for row in rows.values():
+            if any(set(each) != set(about.resources) for each in _by_resource(row)):
+                raise damaged(path, None, f"found other resources than in {RUN_FILE}")
+            if any(set(getattr(row, field)) != _CAUSES for field in _BY_CAUSE):
+                raise damaged(path, None, "found other causes than those of evictions")
+
+
+def _problems(about: RunAbout) -> Iterator[str]:
+    if about.bucket_ms < 1 or about.end_ms < about.start_ms:
+        yield "time does not go on in it"
+        return
+    buckets = -(-(about.end_ms - about.start_ms) // about.bucket_ms)
+    if buckets > MOST_BUCKETS:
+        yield f"found {buckets:,} buckets of time, expected at most {MOST_BUCKETS:,}"
+    if len(set(about.resources)) < len(about.resources):
+        yield "found a resource twice"
+    yield from _tree_problems(about.parents)
+    for name in SUMMED_FILES:
+        if name not in about.files:
+            yield f"found no sum of {name}"
+
+
+def _tree_problems(parents: Mapping[str, str | None]) -> Iterator[str]:
+    """Tell of queues that hang from nowhere. Cost: linear, for each is walked over once."""
+    hung: set[str] = set()  # those that are known to hang from the top
+    for name in parents:
+        way: set[str] = set()
+        above: str | None = name
+        while above is not None and above not in hung:
+            if above not in parents:
+                yield f"found {above!r} above other queues, and no such queue"
+                return
+            if above in way:
+                yield f"found the queue {above!r} above itself"
+                return
+            way.add(above)
+            above = parents[above]
+        hung |= way
+
+
+def _by_resource(row: JobMeasures) -> Iterator[Mapping[str, object]]:
+    for field in row.__struct_fields__:
+        value = getattr(row, field)
+        if isinstance(value, dict) and field not in _BY_CAUSE:
+            yield value
+
+
+class StoredRun:
+    """What a run came to. Raises `ResultError` where a file is missing or damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read what the run was, and see that its files are as they were written."""
+        self.folder = folder
+        self.about = read_json(folder / RUN_FILE, RunAbout)
+        check_about(folder / RUN_FILE, self.about)
+        check_sums(folder, {name: self.about.files[name] for name in SUMMED_FILES})
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Every measure."""
+        summary = read_json(self.folder / SUMMARY_FILE, Summary)
+        check_summary(self.folder / SUMMARY_FILE, summary, self.about)
+        return summary
+
+    @cached_property
+    def series(self) -> Series:
+        """What each queue had over time."""
+        return read_series(self.folder / SERIES_FILE, self.about)
+
+    def jobs(self) -> Iterator[JobRow]:
+        """Yield the jobs as they ended, then those that are not done."""
+        return read_jobs(self.folder / JOBS_FILE, self.about.resources)
+
+    def evictions(self) -> Iterator[EvictionRow]:
+        """Yield who was told to leave, in the order of time."""
+        return read_evictions(self.folder / EVICTIONS_FILE)
 
 
 class StoredResult(msgspec.Struct, frozen=True, kw_only=True):

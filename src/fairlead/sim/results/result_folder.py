@@ -25,11 +25,12 @@ from fairlead.sim.results.about import (
     RUN_FILES,
     ResultAbout,
     RunAbout,
+    check_run_name,
+    is_writable_here,
+    run_name_problem,
 )
-from fairlead.sim.results.file_errors import not_written
-from fairlead.sim.results.json_file import read_json, write_json
+from fairlead.sim.results.files import not_written, read_json, write_json
 from fairlead.sim.results.parquet_tables import PARQUET_FILES
-from fairlead.sim.results.run_names import check_run_name, is_writable_here, run_name_problem
 
 _OURS: Final = frozenset({*RUN_FILES, *PARQUET_FILES})
 _BEGUN: Final = f"{RESULT_FILE}.part"

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from fairlead.errors import ResultError
-from fairlead.sim.happenings import Happening, ToldToLeave
+from fairlead.sim.engine.happenings import Happening, ToldToLeave
 from fairlead.sim.measures.series import Series
 from fairlead.sim.measures.summary import Summary
 from fairlead.sim.results.about import (
@@ -20,10 +20,8 @@ from fairlead.sim.results.about import (
     RunAbout,
 )
 from fairlead.sim.results.eviction_table import EvictionTable, Phrase
-from fairlead.sim.results.file_errors import not_written
-from fairlead.sim.results.file_sums import file_sums
+from fairlead.sim.results.files import file_sums, not_written, write_json
 from fairlead.sim.results.job_table import JobTable
-from fairlead.sim.results.json_file import write_json
 from fairlead.sim.results.measure_table import write_measures
 from fairlead.sim.results.series_table import write_series
 

@@ -8,11 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from fairlead.sim.measures.bucket_table import BucketTable
-from fairlead.sim.measures.series import Series, SeriesTables
+from fairlead.sim.measures.series import BucketTable, Series, SeriesTables
 from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.csv_file import CsvFile, number, quoted, read_table
-from fairlead.sim.results.file_errors import damaged
+from fairlead.sim.results.files import CsvFile, damaged, number, quoted, read_table
 
 COLUMNS: Final = (
     "begin_ms",

@@ -11,10 +11,10 @@ import msgspec
 
 from fairlead.policy.contract import Settings
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.sim.scenario.load_variant import load_variant, settings_of
+from fairlead.sim.scenario.form.scenario_form import CYCLE_MS, CycleForm, SpecForm
 from fairlead.sim.scenario.scenario import Scenario, Variant
-from fairlead.sim.scenario.scenario_form import CYCLE_MS, CycleForm, SpecForm
-from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.sim.scenario.settings import with_settings
+from fairlead.sim.scenario.variant.load_variant import load_variant, settings_of
 
 Effect: TypeAlias = tuple[Any, ...]
 

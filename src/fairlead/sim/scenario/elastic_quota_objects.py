@@ -9,8 +9,8 @@ from typing import Any
 
 from fairlead.manifest.text.path import Path
 from fairlead.model.quantity import format_amount
-from fairlead.sim.scenario.made_objects import MadeObject
-from fairlead.sim.scenario.queue_tree import QueueTree
+from fairlead.sim.scenario.variant.objects import MadeObject
+from fairlead.sim.scenario.variant.queue_tree import QueueTree
 
 
 def elastic_quota_objects(tree: QueueTree) -> Iterator[MadeObject]:

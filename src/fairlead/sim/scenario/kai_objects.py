@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from fairlead.model.duration import format_duration
 from fairlead.model.quantity import is_gpu
-from fairlead.sim.scenario.made_objects import MadeObject
-from fairlead.sim.scenario.queue_tree import QueueTree
-from fairlead.sim.scenario.scenario_form import QueueForm
+from fairlead.sim.scenario.form.scenario_form import QueueForm
+from fairlead.sim.scenario.variant.objects import MadeObject
+from fairlead.sim.scenario.variant.queue_tree import QueueTree
 
 _UNITS: Final = {"cpu": 1, "memory": 10**6, "gpu": 1000}
 """Base units in one of the unit in which KAI writes a quota: millicores, megabytes, devices."""

@@ -9,12 +9,11 @@ from typing import Final
 
 from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
-from fairlead.sim.scenario.doubt import Doubt
-from fairlead.sim.scenario.node_groups import node_groups
-from fairlead.sim.scenario.queue_tree import QueueTree
-from fairlead.sim.scenario.scenario_form import ClusterForm, SpecForm
-from fairlead.sim.scenario.work_form import WorkForm
-from fairlead.sim.scenario.written_jobs import written_jobs
+from fairlead.sim.scenario.check.advice import Doubt
+from fairlead.sim.scenario.form.scenario_form import ClusterForm, SpecForm
+from fairlead.sim.scenario.form.work_form import WorkForm, written_jobs
+from fairlead.sim.scenario.variant.nodes import node_groups
+from fairlead.sim.scenario.variant.queue_tree import QueueTree
 
 _WHATEVER: Final = "under kueue jobs hold quota and run whatever nodes there are"
 _ABOVE_ALL: Final = f"{_WHATEVER}, so utilisation may exceed 100 %"

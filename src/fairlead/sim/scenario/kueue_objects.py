@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from fairlead.model.quantity import format_amount
-from fairlead.sim.scenario.made_objects import MadeObject
-from fairlead.sim.scenario.queue_tree import QueueTree
-from fairlead.sim.scenario.resource_names import full_names
-from fairlead.sim.scenario.scenario_form import QueueForm
+from fairlead.sim.scenario.form.fields import full_names
+from fairlead.sim.scenario.form.scenario_form import QueueForm
+from fairlead.sim.scenario.variant.objects import MadeObject
+from fairlead.sim.scenario.variant.queue_tree import QueueTree
 
 _API: Final = "kueue.x-k8s.io/v1beta2"
 _FLAVOR: Final = "default"

@@ -1,4 +1,4 @@
-"""Which runs a sweep consists of: combinations of settings, under each variant, with each seed."""
+"""The runs of a sweep: combinations of settings, under each variant, with each seed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -7,9 +7,10 @@ from typing import Final
 import msgspec
 
 from fairlead.errors import SimulationError
-from fairlead.sim.run_variant import RunOrder
+from fairlead.sim.run.run_variant import RunOrder
+from fairlead.sim.scenario.effect import Effects, WithoutEffect
 from fairlead.sim.scenario.scenario import Scenario, Variant
-from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.sim.scenario.settings import with_settings
 from fairlead.usage.entries import Entry
 
 MOST_RUNS: Final = 100_000
@@ -80,3 +81,18 @@ def all_runs(rows: Sequence[Combination]) -> Iterator[tuple[str, RunOrder]]:
     """Yield every run with its name, in the order in which they are told."""
     for row in rows:
         yield from row.runs.items()
+
+
+def without_effect(sweep: Sweep) -> Iterator[WithoutEffect]:
+    """Yield each variant and setting whose values are all the same under it.
+
+    Cost: reading the cluster once for each variant.
+    """
+    # What is set at all can matter to others, as a window does to k; to which value does not.
+    together = {**sweep.settings, **{name: values[0] for name, values in sweep.over.items()}}
+    for variant in sweep.variants:
+        effects = Effects(sweep.scenario, variant)
+        for name, values in sweep.over.items():
+            first, *others = [effects.of({**together, name: value}) for value in values]
+            if others and all(each == first for each in others):
+                yield effects.none_of(name, together)

@@ -12,7 +12,7 @@ from typing import Final
 from fairlead.errors import FairleadError, SimulationError
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.eviction_table import Phrase
-from fairlead.sim.run_variant import Patient, RunOrder, run_variant
+from fairlead.sim.run.run_variant import Patient, RunOrder, run_variant
 
 LOOK_EVERY_S: Final = 0.2
 """How long a wish to stop may go unnoticed."""

@@ -22,9 +22,15 @@ from fairlead.sim.traces.column_map import (
     TimeColumn,
 )
 from fairlead.sim.traces.exact_number import bounded, rounded_down, rounded_up, whole_between
-from fairlead.sim.traces.row_reader import RowReader
-from fairlead.sim.traces.trace_error import RowError, TraceError
-from fairlead.sim.traces.trace_job import MOST_PODS, MOST_PRIORITY, Asks, TraceJob
+from fairlead.sim.traces.trace_job import (
+    MOST_PODS,
+    MOST_PRIORITY,
+    Asks,
+    RowError,
+    RowReader,
+    TraceError,
+    TraceJob,
+)
 from fairlead.store.text.sacct_fields import start_ms
 
 _Facts: TypeAlias = tuple[str, str, str, Asks, int, int | None]

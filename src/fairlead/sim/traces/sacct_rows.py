@@ -10,9 +10,15 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from fairlead.sim.traces.exact_number import bounded, whole_between
-from fairlead.sim.traces.row_reader import RowReader
-from fairlead.sim.traces.trace_error import RowError, TraceError
-from fairlead.sim.traces.trace_job import GPU, MOST_PODS, Asks, TraceJob
+from fairlead.sim.traces.trace_job import (
+    GPU,
+    MOST_PODS,
+    Asks,
+    RowError,
+    RowReader,
+    TraceError,
+    TraceJob,
+)
 from fairlead.store.text.sacct_fields import (
     RESOURCES,
     allocated_amounts,

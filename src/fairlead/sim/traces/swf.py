@@ -14,9 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from fairlead.sim.traces.exact_number import rounded_down, rounded_up
-from fairlead.sim.traces.row_reader import RowReader
-from fairlead.sim.traces.trace_error import RowError
-from fairlead.sim.traces.trace_job import CPU, MEMORY, Asks, TraceJob
+from fairlead.sim.traces.trace_job import CPU, MEMORY, Asks, RowError, RowReader, TraceJob
 
 COLUMNS: Final = 18
 _UNKNOWN: Final = "-1"

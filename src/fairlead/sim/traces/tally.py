@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Final
 
 from fairlead.errors import Finding
-from fairlead.sim.traces.trace_error import RowError
+from fairlead.sim.traces.trace_job import RowError
 
 MOST_FINDINGS: Final = 10
 """Broken rows beyond these are only counted: they mostly have one cause."""

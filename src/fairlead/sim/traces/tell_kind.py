@@ -1,5 +1,6 @@
-"""Which kind of log a file is, from what its user said, else from its content and name."""
+"""The format of a log, from what its user said or from its content, and places in it."""
 
+from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -7,11 +8,11 @@ from zoneinfo import ZoneInfo
 
 from fairlead.sim.traces.column_map import ColumnMap
 from fairlead.sim.traces.csv_rows import csv_reader, is_own_head
-from fairlead.sim.traces.row_reader import RowReader, TraceKind
 from fairlead.sim.traces.sacct_rows import is_sacct_head, sacct_reader
 from fairlead.sim.traces.swf import is_swf_line, swf_reader
-from fairlead.sim.traces.trace_error import RowError, TraceError
+from fairlead.sim.traces.trace_job import RowError, RowReader, TraceError, TraceJob, TraceKind
 from fairlead.sim.traces.trace_lines import trace_lines
+from fairlead.sim.traces.trace_rules import TraceRules, queue_of
 
 _HEAD_LINES: Final = 1000
 """Remarks before the first row may be many, but not more than that."""
@@ -56,3 +57,23 @@ def _kind_of(path: Path, first: str, columns: ColumnMap | None) -> TraceKind:
         f"{path}: cannot tell what kind of trace begins with {shown!r}",
         "say the kind (swf, sacct, csv), or for a table which column is what",
     )
+
+
+def first_lines(path: Path, rules: TraceRules, queues: Collection[str]) -> dict[str, int]:
+    """Return the number of the first row that ran in each of *queues*. Cost: reading the log."""
+    reader = row_reader_of(path, rules.kind, rules.columns, ZoneInfo(rules.time_zone))
+    missing = set(queues)
+    found: dict[str, int] = {}
+    for number, line in enumerate(trace_lines(path), start=1):
+        if not missing:
+            break
+        try:
+            row = reader.read(number, line)
+        except RowError:
+            continue
+        if isinstance(row, TraceJob) and row.run_ms:
+            queue = queue_of(rules.queues, row.queue, row.group, row.user)
+            if queue in missing:
+                found[queue] = number
+                missing.remove(queue)
+    return found

@@ -1,8 +1,34 @@
-"""One job as a log tells it, before any rule says what that means for a scenario."""
+"""One job as a log describes it, the reader of one line, and the error of an unusable log."""
 
-from typing import Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, TypeAlias
 
 import msgspec
+
+from fairlead.errors import SimulationError
+
+
+class TraceError(SimulationError):
+    """The trace was refused; the message names the file, what was found and what helps."""
+
+    def __init__(
+        self, problem: str, fix: str, details: Sequence[str] = (), *, field: str = ""
+    ) -> None:
+        """Note what is wrong, and what its user can do; *field* is that of the rules, if it is."""
+        super().__init__("\n".join([f"{problem}; {fix}", *details]))
+        self.problem = problem
+        self.fix = fix
+        self.field = field
+
+
+class RowError(ValueError):
+    """One row is broken; the reader goes on, and whoever drives it keeps the books."""
+
+    def __init__(self, column: str, message: str) -> None:
+        """Note which *column* is wrong, and how."""
+        super().__init__(message)
+        self.column = column
+
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -35,3 +61,20 @@ class TraceJob(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fa
     priority: int | None = None
     asked_ms: int | None = None  # the run time that its owner asked for
     wait_ms: int | None = None  # how long it really waited
+
+
+TraceKind: TypeAlias = Literal["swf", "sacct", "csv"]
+
+ReadLine: TypeAlias = Callable[[int, str], TraceJob | str | None]
+"""Reads a line, given its number: a job, why it is left out, or None if it tells nothing.
+
+Raises `RowError` if it is broken.
+"""
+
+
+class RowReader(msgspec.Struct, frozen=True, kw_only=True):
+    """A format, as the head of one file tells it."""
+
+    kind: TraceKind
+    read: ReadLine
+    zero_unix_ms: int | None  # when the clock of the trace showed 0; None: not told

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-from fairlead.sim.traces.trace_error import TraceError
+from fairlead.sim.traces.trace_job import TraceError
 
 LONGEST_LINE_BYTES: Final = 2**20
 """No row is that long; a file without line ends must not fill the memory."""

@@ -6,8 +6,7 @@ from typing import Final
 import msgspec
 
 from fairlead.sim.traces.csv_rows import split_cells
-from fairlead.sim.traces.trace_error import RowError, TraceError
-from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY, WHOLE_GPU
+from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY, WHOLE_GPU, RowError, TraceError
 from fairlead.sim.traces.trace_lines import trace_lines
 from fairlead.store.text.whole_number import whole_number
 

@@ -1,14 +1,53 @@
-"""What a trace shall mean in a scenario: how much of it, how fast, for whom, and as which pods."""
+"""What a trace means in a scenario: which part of it, how fast, in which queues, as which pods."""
 
+import re
 from fractions import Fraction
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from fairlead.sim.traces.column_map import ColumnMap
-from fairlead.sim.traces.queue_rule import QueueRule, check_template
-from fairlead.sim.traces.row_reader import TraceKind
-from fairlead.sim.traces.trace_error import TraceError
+from fairlead.sim.traces.trace_job import TraceError, TraceKind
+
+_PLACE: Final = re.compile(r"\{(queue|group|user)\}")
+
+
+class QueueRule(msgspec.Struct, frozen=True, kw_only=True):
+    """What is ``named`` decides, and for the rest the pattern ``others``.
+
+    In it ``{queue}``, ``{group}`` and ``{user}`` stand for what the trace tells. A job whose trace
+    does not tell what the pattern needs goes to ``untold``.
+    """
+
+    by: Literal["queue", "group", "user"] = "queue"
+    named: dict[str, str] = {}
+    others: str | None = "{queue}"  # None: all that is not named is dropped
+    untold: str | None = "default"  # None: dropped
+
+
+def check_template(template: str | None) -> None:
+    """Raise `TraceError` if the pattern gives no name, or has braces that mean nothing."""
+    if template is None:
+        return
+    if not template or re.search(r"[{}]", _PLACE.sub("", template)):
+        raise TraceError(
+            f"found the queue pattern {template!r}, expected text with {{queue}}, {{group}} or "
+            "{user} in it",
+            "write such as {group}/{user}",
+            field="queues.others",
+        )
+
+
+def queue_of(rule: QueueRule, queue: str, group: str, user: str) -> str | None:
+    """Return the queue of a job with these facts; None if it belongs to none."""
+    facts = {"queue": queue, "group": group, "user": user}
+    if facts[rule.by] in rule.named:
+        return rule.named[facts[rule.by]]
+    if rule.others is None:
+        return None
+    if not all(facts[place] for place in _PLACE.findall(rule.others)):
+        return rule.untold
+    return _PLACE.sub(lambda match: facts[match[1]], rule.others)
 
 
 class MissingAmounts(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,14 +9,21 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from fairlead.sim.work.draw_number import drawing
+from fairlead.sim.work.draw_number import drawing, random_stream
 from fairlead.sim.work.job_shape import JobShape, mix_defects
 from fairlead.sim.work.mean_number import mean_number
 from fairlead.sim.work.number import Number, Uniform, count_defects
 from fairlead.sim.work.portable_math import log
-from fairlead.sim.work.random_stream import random_stream
-from fairlead.sim.work.rate import Rate, arrivals_per_hour, load_defects, rate_defects
-from fairlead.sim.work.week_pattern import FINENESS, WeekPattern, WeekTable, pattern_defects
+from fairlead.sim.work.rate import (
+    FINENESS,
+    Rate,
+    WeekPattern,
+    WeekTable,
+    arrivals_per_hour,
+    load_defects,
+    pattern_defects,
+    rate_defects,
+)
 from fairlead.sim.work.work_error import WorkError, span_defects, whole_number_defects
 
 _FEWEST: Final = 1  # jobs that come at once

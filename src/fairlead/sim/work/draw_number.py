@@ -1,12 +1,17 @@
 """Drawing whole numbers from distributions, the same on every machine.
 
-The curves turn ``random()``, which is the same everywhere, into a number by `portable_math`, which
-is so too; a float lives for one line only and is rounded to a whole number at its end.
+Every purpose of every source of work draws from a stream of its own, which depends on the seed and
+the purpose alone: one more source changes nothing about the others. The curves turn ``random()``,
+which is the same everywhere, into a number by `portable_math`, which is so too; a float lives for
+one line only and is rounded to a whole number at its end.
 """
 
 from collections.abc import Callable
+from hashlib import sha256
 from random import Random
 from typing import Final, TypeAlias
+
+import msgspec
 
 from fairlead.sim.work.number import (
     HIGHEST,
@@ -18,9 +23,21 @@ from fairlead.sim.work.number import (
     Pareto,
     Uniform,
     Weibull,
+    picking,
 )
 from fairlead.sim.work.portable_math import exp, log, normal_from, power_of
-from fairlead.sim.work.weighted_pick import picking
+
+
+def random_stream(seed: int, source: str, purpose: str, index: int = 0) -> Random:
+    """The stream of a purpose; of it only ``random()`` may be used.
+
+    Python promises the same sequence of ``random()`` for a seed in all versions, and of nothing
+    else. The digest makes a whole number, the plainest kind of seed, of names of any kind; it
+    knows nothing of the process, its hash seed, its locale or its time zone.
+    """
+    digest = sha256(msgspec.json.encode([seed, source, purpose, index])).digest()
+    return Random(int.from_bytes(digest, "big"))
+
 
 Draw: TypeAlias = Callable[[], int]
 

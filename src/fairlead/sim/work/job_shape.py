@@ -10,8 +10,13 @@ from fractions import Fraction
 import msgspec
 
 from fairlead.sim.work.mean_number import mean_number
-from fairlead.sim.work.number import Number, count_defects, number_defects
-from fairlead.sim.work.weighted_pick import weight_defects, whole_weights
+from fairlead.sim.work.number import (
+    Number,
+    count_defects,
+    number_defects,
+    weight_defects,
+    whole_weights,
+)
 from fairlead.sim.work.work_error import Real, WorkError, whole_number_defects
 
 

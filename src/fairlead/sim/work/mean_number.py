@@ -21,9 +21,9 @@ from fairlead.sim.work.number import (
     Pareto,
     Uniform,
     Weibull,
+    whole_weights,
 )
 from fairlead.sim.work.portable_math import exp, log, normal_below, power_of
-from fairlead.sim.work.weighted_pick import whole_weights
 
 _COUNTED: Final = 256  # whole numbers that are added one by one before the area is taken
 _NOTHING_ABOVE: Final = 600.0  # exp(-600) is nothing

@@ -1,13 +1,82 @@
-"""Sources of work: what submits jobs by itself, and what submits them in answer to others."""
+"""Sources of work: they make jobs and submit them, by themselves or in answer to other jobs."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from heapq import merge
 from itertools import islice
-from typing import Protocol
+from operator import attrgetter
+from typing import Protocol, TypeAlias
 
-from fairlead.sim.job import Job
+from fairlead.sim.engine.job import Job
 from fairlead.sim.work.arrivals import arrival_times
-from fairlead.sim.work.description import ArrivingWork, Backlog, WorkDescription, work_defects
-from fairlead.sim.work.job_maker import JobMaker
+from fairlead.sim.work.description import (
+    ArrivingWork,
+    Backlog,
+    WorkDescription,
+    naming,
+    work_defects,
+)
+from fairlead.sim.work.draw_number import Draw, drawing, random_stream
+from fairlead.sim.work.job_shape import SHORTEST_MS, JobShape
+from fairlead.sim.work.number import Number, picking
+from fairlead.sim.work.work_error import WorkError
+
+_DrawMaybe: TypeAlias = Callable[[], int | None]
+
+
+class JobMaker:
+    """Makes the first job, the second and so on; only the description and the seed decide."""
+
+    def __init__(self, work: WorkDescription, seed: int) -> None:
+        """Start before the first job; *work* has no defects. Cost: a stream per purpose."""
+        self.made = 0
+        self._source = work.name
+        self._queue = naming(work.queue, random_stream(seed, work.name, "queue"))
+        self._user = naming(work.user, random_stream(seed, work.name, "user"))
+        self._next_shape = picking(
+            [self._draws(shape, seed, index) for index, shape in enumerate(work.shapes)],
+            [shape.weight for shape in work.shapes],
+            random_stream(seed, work.name, "shape"),
+        )
+
+    def make(self, submit_ms: int) -> Job:
+        """Return the next job, submitted at *submit_ms*. Cost: a few microseconds."""
+        self.made += 1
+        shape, draw_pods, draw_run_ms, draw_asked_ms = self._next_shape()
+        pods = draw_pods()
+        return Job(
+            name=f"{self._source}-{self.made}",
+            queue=self._queue(),
+            user=self._user(),
+            kind=self._source,
+            submit_ms=submit_ms,
+            run_ms=draw_run_ms(),
+            pods=pods,
+            min_pods=pods if shape.min_pods is None else shape.min_pods,
+            requests=shape.requests,
+            priority=shape.priority,
+            preemptible=shape.preemptible,
+            checkpoint_ms=shape.checkpoint_ms,
+            asked_ms=draw_asked_ms(),
+            node_labels=shape.node_labels,
+        )
+
+    def _draws(
+        self, shape: JobShape, seed: int, index: int
+    ) -> tuple[JobShape, Draw, _DrawMaybe, _DrawMaybe]:
+        def maybe(number: Number | None, purpose: str) -> _DrawMaybe:
+            if number is None:
+                return lambda: None
+            stream = random_stream(seed, self._source, purpose, index)
+            return drawing(number, stream, lowest=SHORTEST_MS)
+
+        pods_stream = random_stream(seed, self._source, "pods", index)
+        return (
+            shape,
+            drawing(shape.pods, pods_stream, lowest=shape.fewest_pods),
+            maybe(shape.run_ms, "run"),
+            maybe(shape.asked_ms, "asked"),
+        )
 
 
 class WorkSource(Protocol):
@@ -111,3 +180,38 @@ def make_source(work: WorkDescription, seed: int) -> WorkSource:
             return ArrivingSource(work, seed)
         case Backlog():
             return BacklogSource(work, seed)
+
+
+def merged(sources: Sequence[WorkSource]) -> Iterator[Job]:
+    """Yield the jobs of all sources by time, then source, then number.
+
+    Each is made when it is asked for: memory does not grow with their number. Cost of a job:
+    O(log sources).
+    """
+    # Of equal keys, merge takes the one of the earlier source first.
+    return merge(*(source.jobs() for source in sources), key=attrgetter("submit_ms"))
+
+
+class AllWork:
+    """All sources, and for each job the source that wants to hear of it."""
+
+    def __init__(self, sources: Sequence[WorkSource]) -> None:
+        """Raise `WorkError` if two have one name: so would their jobs."""
+        for name, count in Counter(source.name for source in sources).items():
+            if count > 1:
+                problem = f"found {count} sources {name}, expected a name each"
+                raise WorkError("name", problem, "rename all but one")
+        self._sources = tuple(sources)
+        self._by_name = {source.name: source for source in sources}
+
+    def jobs(self) -> Iterator[Job]:
+        """Begin all sources anew, and yield what they submit by themselves, in order of time."""
+        return merged(self._sources)
+
+    def on_started(self, job: Job, at_ms: int) -> Sequence[Job]:
+        """What is submitted because *job* has got places."""
+        return self._by_name[job.kind].on_started(job, at_ms)
+
+    def on_finished(self, job: Job, at_ms: int) -> Sequence[Job]:
+        """What is submitted because *job* is done."""
+        return self._by_name[job.kind].on_finished(job, at_ms)

@@ -7,19 +7,11 @@ may be the truth or not. There all use counts as above, and that is told.
 """
 
 from collections.abc import Iterable
-from contextlib import closing
 from itertools import takewhile
-from pathlib import Path
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import Limits, QueueName
-from fairlead.store.file.checkpoints import Checkpoints
-from fairlead.store.file.journal import Journal
-from fairlead.store.file.journal_key import first_key
-from fairlead.store.file.one_moment import one_moment
-from fairlead.store.file.schema import connect
-from fairlead.store.file.store_problem import problem
-from fairlead.store.file.unchanging_file import unchanging_file
+from fairlead.store.file.problems import problem
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry, Guarantee, Removed, Renamed
 from fairlead.usage.ledger import Ledger
@@ -86,7 +78,7 @@ class GuaranteesTold:
             return
         self._ledger, self._begin_ms = ledger, begin_ms
         self._levels = _GuaranteeLevels()
-        self._levels.take_all(_known_before(store.path, begin_ms))
+        self._levels.take_all(store.levels_before(begin_ms))
         self._levels.take_all(_until(store.entries(begin_ms), until_ms))
 
 
@@ -136,15 +128,6 @@ def _places_told(amounts: Limits) -> set[int]:
     """Of which resources *amounts* tell something: if of none, that there is none of any."""
     some = {place for place, amount in enumerate(amounts) if amount != 0}
     return some or set(range(len(amounts)))
-
-
-def _known_before(path: Path, begin_ms: int) -> list[Entry]:
-    """What held just before a moment, and who was told to have none, whom `entries` leaves out."""
-    unchanging = unchanging_file(path)
-    connection = connect(path, writes=False, is_unchanging=unchanging is not None)
-    with closing(connection), one_moment(path, connection, unchanging):
-        checkpoints = Checkpoints(connection, Journal(connection))
-        return checkpoints.levels_until(first_key(begin_ms) - 1).all_known(begin_ms)
 
 
 def _until(entries: Iterable[Entry], until_ms: int) -> Iterable[Entry]:

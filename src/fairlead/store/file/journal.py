@@ -1,7 +1,10 @@
-"""Entries in the tables of a store, in the order of time; of one moment, in the order written.
+"""The entries of a store, in the order of time; at one moment, in the order written.
 
-Nothing here begins or ends a transaction: who calls does that, for reading, too. Levels and acts
-are in tables of their own, and only within a transaction are both read as of one moment.
+The caller begins and ends transactions, for reading, too: levels and acts have separate tables, and
+only a transaction reads both as of one moment.
+
+A key is the time in milliseconds and a counter within it. SQLite writes small numbers in few bytes:
+counted from 2026, keys take seven bytes until 2030, and eight for long after.
 """
 
 import sqlite3
@@ -14,7 +17,8 @@ import msgspec
 
 from fairlead.errors import UsageError
 from fairlead.model.axes import Amounts, Limits, QueueName
-from fairlead.store.file.entry_rows import (
+from fairlead.store.file.checked_rows import FIRST_KEY, LAST_KEY, CheckedRows, DamagedRowError
+from fairlead.store.file.level_codec import (
     CAPACITY,
     GUARANTEE,
     HELD,
@@ -23,70 +27,84 @@ from fairlead.store.file.entry_rows import (
     packed,
     unpacked,
 )
-from fairlead.store.file.journal_key import first_key, moment_of
-from fairlead.store.file.names import Names
-from fairlead.store.file.row_seal import BEFORE_ALL, DamagedRowError
-from fairlead.store.file.sealed_rows import ActForm, LevelForm, SealedRows
 from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held, Renamed
 
-_Level: TypeAlias = Held | Guarantee | Capacity
-LEVELS: Final = frozenset({Held, Guarantee, Capacity})
-MOST_REMEMBERED: Final = 10_000  # entries, so that a follower need not read them back
-LAST_KEY: Final = 2**63 - 1
+_EPOCH_MS: Final = 1_767_225_600_000  # the beginning of 2026
+_COUNTER_BITS: Final = 12
+_MOST_KEPT: Final = 10_000  # entries of the last write, so that a follower need not decode them
 
-Numbered: TypeAlias = tuple[int, Entry]  # with its key
+NumberedEntry: TypeAlias = tuple[int, Entry]  # with its key
+Holder: TypeAlias = tuple[QueueName, str]  # a queue, and a user in it or ""
+
+_LevelEntry: TypeAlias = Held | Guarantee | Capacity
+_LEVEL_TYPES: Final = frozenset({Held, Guarantee, Capacity})
 _decode_act: Final[Callable[[bytes], Entry]] = msgspec.json.Decoder(Entry).decode
+_decode_holder: Final = msgspec.json.Decoder(tuple[QueueName, str]).decode
+
+
+def first_key(at_ms: int) -> int:
+    """Return the smallest key of a moment; all keys of earlier moments are smaller."""
+    return (at_ms - _EPOCH_MS) << _COUNTER_BITS
+
+
+def moment_of(key: int) -> int:
+    """Return the moment of a key, in milliseconds."""
+    return (key >> _COUNTER_BITS) + _EPOCH_MS
 
 
 class Journal:
     """Reads and writes entries on a connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        """Learn the names that are known so far."""
+        """Load the names of holders and resources."""
         self._connection = connection
-        self._names = Names(connection)
-        self._changes = SealedRows(connection, LevelForm())
-        self._acts = SealedRows(connection, ActForm())
-        self._just_written: _JustWritten | None = None
-        self.learn_names()
+        self._names = _Names(connection)
+        self._level_rows = CheckedRows(connection, "levels")
+        self._act_rows = CheckedRows(connection, "acts")
+        self._last_written: _LastWritten | None = None
+        self.load_names()
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """What is counted, in the order of amounts."""
+        """The resources, in the order of amounts."""
         return self._names.resources
 
-    def learn_names_anew(self) -> None:
-        """Forget names that were added and then were not, because a transaction failed."""
-        self._names.forget()
-        self._just_written = None
-        self.learn_names()
+    def reload_names(self) -> None:
+        """Load all names again, because a transaction that added some has failed."""
+        self._names = _Names(self._connection)
+        self._last_written = None
+        self.load_names()
 
-    def learn_names(self) -> None:
-        """Take in names that were added, by this or by another program. Cost: those added."""
-        self._names.learn()
+    def load_names(self) -> None:
+        """Load names that were added, by this or another program. Cost: O(names added)."""
+        self._names.load()
 
     def add_resources(self, names: Iterable[str]) -> None:
-        """Count these, too, from now on; until now there was 0 of them."""
+        """Count these resources from now on; their amounts until now were 0."""
         self._names.add_resources(names)
 
-    def last_key(self) -> int | None:
-        """The key of the newest row; None if there is none."""
-        newest = (self._changes.newest_key(), self._acts.newest_key())
-        return max([key for key in newest if key is not None], default=None)
+    def first_key(self) -> int | None:
+        """Return the key of the oldest row; None if there is none."""
+        first = (self._level_rows.next_key(), self._act_rows.next_key())
+        return min([key for key in first if key is not None], default=None)
 
-    def level_keys_around(self, key: int) -> tuple[int | None, int | None]:
-        """The keys of the last row of levels up to *key*, and of the next; None: there is none."""
-        return self._changes.keys_around(key)
+    def last_key(self, until: int = LAST_KEY) -> int | None:
+        """Return the key of the newest row up to *until*; None if there is none."""
+        last = (self._level_rows.last_key(until), self._act_rows.last_key(until))
+        return max([key for key in last if key is not None], default=None)
 
-    def first_level_key(self) -> int | None:
-        """The key of the oldest row of levels; None if there is none."""
-        _, first = self._changes.keys_around(BEFORE_ALL)
-        return first
+    def last_level_key(self, until: int = LAST_KEY) -> int | None:
+        """Return the key of the newest row of levels up to *until*; None if there is none."""
+        return self._level_rows.last_key(until)
+
+    def next_level_key(self, after: int = FIRST_KEY - 1) -> int | None:
+        """Return the key of the oldest row of levels after *after*; None if there is none."""
+        return self._level_rows.next_key(after)
 
     def queue_names(self) -> set[QueueName]:
-        """The name of every queue that any entry gave something or gave a name."""
-        self.learn_names()
-        names = {queue for queue, _ in self._names.holders.values()}
+        """Return the name of every queue in any entry, former names included."""
+        self.load_names()
+        names = {queue for queue, _ in self._names.holders}
         for _, act in self.read_acts():
             match act:
                 case Granted():
@@ -95,106 +113,96 @@ class Journal:
                     names.add(act.name)
         return names
 
-    def first_key(self) -> int | None:
-        """The key of the oldest row; None if there is none."""
-        _, first_act = self._acts.keys_around(BEFORE_ALL)
-        first = (self.first_level_key(), first_act)
-        return min([key for key in first if key is not None], default=None)
-
     def moments_after(self, at_ms: int) -> list[int]:
-        """The moments after *at_ms* of which there are entries, in order."""
+        """Return the moments after *at_ms* that have entries, in order."""
         before = first_key(at_ms + 1) - 1
-        rows = chain(self._changes.read(before, LAST_KEY), self._acts.read(before, LAST_KEY))
+        rows = chain(self._level_rows.read(before), self._act_rows.read(before))
         return sorted({moment_of(key) for key, _ in rows})
 
     def delete(self, first: int, last: int) -> None:
-        """Take out everything from the key *first* to *last*."""
-        self._just_written = None
-        self._changes.delete(first, last)
-        self._acts.delete(first, last)
+        """Delete all entries with keys from *first* to *last*."""
+        self._last_written = None
+        self._level_rows.delete(first, last)
+        self._act_rows.delete(first, last)
 
     def write(self, entries: Sequence[Entry], last_key: int | None) -> list[int]:
-        """Write *entries*, where *last_key* is the newest so far; return the keys they got."""
-        keys = _NextKeys(self._connection, last_key)
-        changes = []
+        """Write *entries*, where *last_key* is the newest key so far; return their keys."""
+        keys = _NextKeys(self, last_key)
+        levels = []
         acts = []
-        for (at_ms, is_level), group in groupby(entries, key=_row_of):
+        for (at_ms, is_level), group in groupby(entries, key=_moment_and_kind):
             run = list(group)
             for begin in range(0, len(run), MOST_IN_ROW if is_level else 1):
                 key = keys.next(at_ms)
                 if is_level:
-                    levels = self._levels(run[begin : begin + MOST_IN_ROW])
-                    changes.append((key, packed(len(self.resources), levels)))
+                    levels.append((key, self.packed_levels(run[begin : begin + MOST_IN_ROW])))
                 else:
                     acts.append((key, msgspec.json.encode(run[begin])))
-        self._names.seal()
-        self._changes.write(changes)
-        self._acts.write(acts)
-        written = [row[0] for row in changes] + [row[0] for row in acts]
-        self._just_written = None
-        if changes and not acts and self._reads_as_written(entries, written, last_key):
-            self._just_written = _JustWritten(
-                last_key, written[-1], tuple(entries), self.resources, self._others_version()
+        self._level_rows.write(levels)
+        self._act_rows.write(acts)
+        written = [row[0] for row in levels] + [row[0] for row in acts]
+        self._last_written = None
+        if levels and not acts and self._reads_as_written(entries, written, last_key):
+            self._last_written = _LastWritten(
+                last_key, written[-1], tuple(entries), self.resources, self._data_version()
             )
         return written
 
-    def read(self, after: int | None, until: int = LAST_KEY) -> Iterator[Numbered]:
-        """Entries with a key above *after* (None: all) and up to *until*, each with its key.
+    def read(self, after: int | None, until: int = LAST_KEY) -> Iterator[NumberedEntry]:
+        """Return entries with a key above *after* (None: all) and up to *until*, with their keys.
 
-        Raises DamagedRowError, and whatever SQLite raises.
+        Raises DamagedRowError.
         """
-        self.learn_names()
-        just_written = self._just_written
+        self.load_names()
+        last = self._last_written
         if (
-            just_written is not None
-            and just_written.is_all(after, until, self.resources)
-            and just_written.others_version == self._others_version()
+            last is not None
+            and last.is_all(after, until, self.resources)
+            and last.data_version == self._data_version()
         ):
-            return ((just_written.last, entry) for entry in just_written.entries)
-        return merge(self._read_changes(after, until), self._read_acts(after, until), key=_key_of)
+            return ((last.key, entry) for entry in last.entries)
+        return merge(self._read_levels(after, until), self._read_acts(after, until), key=_key_of)
 
     def packed_levels(self, entries: Sequence[Entry]) -> bytes:
-        """All of some entries that are levels, of one moment."""
-        levels = self._levels(entries)
-        self._names.seal()
-        return packed(len(self.resources), levels)
+        """Return the body of a row with the levels *entries* of one moment."""
+        return packed(len(self.resources), self._levels(entries))
 
-    def unpacked_levels(self, key: int, row: bytes) -> list[Entry]:
-        """The entries of one row, as of the moment of its key."""
+    def unpacked_levels(self, key: int, body: bytes) -> list[Entry]:
+        """Return the entries of one row of levels."""
         at_ms = moment_of(key)
         return [
             self._entry(at_ms, kind, holder, self._padded(amounts))
-            for kind, holder, amounts in unpacked(row)
+            for kind, holder, amounts in unpacked(body)
         ]
 
-    def read_acts(self, after: int | None = None, until: int = LAST_KEY) -> list[Numbered]:
-        """The rare entries alone."""
+    def read_acts(self, after: int | None = None, until: int = LAST_KEY) -> list[NumberedEntry]:
+        """Return the entries that are not levels."""
         return list(self._read_acts(after, until))
 
     def _reads_as_written(
         self, levels: Sequence[Entry], keys: Sequence[int], last_key: int | None
     ) -> bool:
-        """Whether reading would give just these, in this order: one moment, all amounts."""
+        """Return whether reading gives exactly these in this order: one moment, all amounts."""
         at_ms, count = levels[0].at_ms, len(self.resources)
         return (
-            len(levels) <= MOST_REMEMBERED
+            len(levels) <= _MOST_KEPT
             and (last_key is None or at_ms > moment_of(last_key))
             and all(moment_of(key) == at_ms for key in keys)
-            and all(len(level.amounts) == count for level in cast(Sequence[_Level], levels))
+            and all(len(level.amounts) == count for level in cast(Sequence[_LevelEntry], levels))
         )
 
-    def _others_version(self) -> int:
-        """A number that changes when another connection writes."""
+    def _data_version(self) -> int:
+        """Return a number that changes when another connection writes."""
         return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
-    def _read_changes(self, after: int | None, until: int) -> Iterator[Numbered]:
-        for key, row in self._changes.read(BEFORE_ALL if after is None else after, until):
-            for entry in self.unpacked_levels(key, row):
+    def _read_levels(self, after: int | None, until: int) -> Iterator[NumberedEntry]:
+        for key, body in self._level_rows.read(FIRST_KEY - 1 if after is None else after, until):
+            for entry in self.unpacked_levels(key, body):
                 yield key, entry
 
-    def _read_acts(self, after: int | None, until: int) -> Iterator[Numbered]:
-        for key, row in self._acts.read(BEFORE_ALL if after is None else after, until):
-            entry = _decode_act(row)
+    def _read_acts(self, after: int | None, until: int) -> Iterator[NumberedEntry]:
+        for key, body in self._act_rows.read(FIRST_KEY - 1 if after is None else after, until):
+            entry = _decode_act(body)
             if isinstance(entry, Granted):
                 times = entry.resource_time
                 more = (0,) * (len(self.resources) - len(times))
@@ -218,10 +226,7 @@ class Journal:
     def _entry(self, at_ms: int, kind: int, holder: int, amounts: Limits) -> Entry:
         if kind == CAPACITY:
             return Capacity(at_ms=at_ms, amounts=cast(Amounts, amounts))
-        known = self._names.holders.get(holder)
-        if known is None:
-            raise DamagedRowError(f"an entry is about a holder {holder} whose name is not there")
-        queue, user = known
+        queue, user = self._names.holder(holder)
         if kind == GUARANTEE:
             return Guarantee(at_ms=at_ms, queue=queue, amounts=amounts)
         return Held(at_ms=at_ms, queue=queue, user=user, amounts=cast(Amounts, amounts))
@@ -231,24 +236,25 @@ class Journal:
         return amounts + (0,) * missing if missing else amounts
 
 
-class _JustWritten(NamedTuple):
-    """The last levels that were written: who follows a journal wants them next, and no others."""
+class _LastWritten(NamedTuple):
+    """The levels of the last write: a follower of the journal reads them next, and no others."""
 
     after: int | None
-    last: int
+    key: int
     entries: tuple[Entry, ...]
     resources: tuple[str, ...]
-    others_version: int
+    data_version: int
 
     def is_all(self, after: int | None, until: int, resources: tuple[str, ...]) -> bool:
-        return (self.after, self.resources) == (after, resources) and self.last <= until
+        """Return whether these are all entries after *after* and up to *until*."""
+        return (self.after, self.resources) == (after, resources) and self.key <= until
 
 
 class _NextKeys:
-    """Hands out keys: after all that were given out for the same moment."""
+    """Hands out keys, each after those in use for the same moment."""
 
-    def __init__(self, connection: sqlite3.Connection, last_key: int | None) -> None:
-        self._connection = connection
+    def __init__(self, journal: Journal, last_key: int | None) -> None:
+        self._journal = journal
         self._last_key = last_key
         self._next: dict[int, int] = {}
 
@@ -257,27 +263,65 @@ class _NextKeys:
         if key is None:
             key = self._first_free(at_ms)
         if moment_of(key) != at_ms:
-            raise UsageError(f"there are more entries of {at_ms} ms than one moment has room for")
+            raise UsageError(f"too many entries at {at_ms} ms: at most {1 << _COUNTER_BITS} rows")
         self._next[at_ms] = key + 1
         return key
 
     def _first_free(self, at_ms: int) -> int:
-        first, end = first_key(at_ms), first_key(at_ms + 1)
+        first = first_key(at_ms)
         if self._last_key is None or self._last_key < first:
             return first
-        [last] = self._connection.execute(
-            "SELECT max(key) FROM ("
-            "SELECT max(key) AS key FROM sealed_levels WHERE key >= ?1 AND key < ?2 UNION ALL"
-            " SELECT max(key) FROM sealed_acts WHERE key >= ?1 AND key < ?2)",
-            (first, end),
-        ).fetchone()
-        return first if last is None else int(last) + 1
+        last = self._journal.last_key(first_key(at_ms + 1) - 1)
+        return first if last is None or last < first else last + 1
 
 
-def _row_of(entry: Entry) -> tuple[int, bool]:
-    """Levels of one moment share a row; anything else has one of its own."""
-    return entry.at_ms, type(entry) in LEVELS
+class _Names:
+    """The names of holders and resources; entries refer to them by number."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.resources: tuple[str, ...] = ()
+        self.holders: list[Holder] = []  # the first has number 1
+        self._numbers: dict[Holder, int] = {}
+        self._resource_rows = CheckedRows(connection, "resources")
+        self._holder_rows = CheckedRows(connection, "holders")
+
+    def load(self) -> None:
+        added = self._resource_rows.read(len(self.resources) - 1)
+        self.resources += tuple([body.decode() for _, body in added])
+        for number, body in self._holder_rows.read(len(self.holders)):
+            if number != len(self.holders) + 1:
+                raise DamagedRowError(f"the name of holder {len(self.holders) + 1} is missing")
+            self._add(_decode_holder(body))
+
+    def add_resources(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.resources:
+                self._resource_rows.write([(len(self.resources), name.encode())])
+                self.resources += (name,)
+
+    def number(self, holder: Holder) -> int:
+        """Return the number of *holder*, a new one if it has none."""
+        number = self._numbers.get(holder)
+        if number is None:
+            number = self._add(holder)
+            self._holder_rows.write([(number, msgspec.json.encode(holder))])
+        return number
+
+    def holder(self, number: int) -> Holder:
+        if not 0 < number <= len(self.holders):
+            raise DamagedRowError(f"an entry is about holder {number}, whose name is missing")
+        return self.holders[number - 1]
+
+    def _add(self, holder: Holder) -> int:
+        self.holders.append(holder)
+        self._numbers[holder] = len(self.holders)
+        return len(self.holders)
 
 
-def _key_of(numbered: Numbered) -> int:
+def _moment_and_kind(entry: Entry) -> tuple[int, bool]:
+    """Levels of one moment share a row; any other entry has its own."""
+    return entry.at_ms, type(entry) in _LEVEL_TYPES
+
+
+def _key_of(numbered: NumberedEntry) -> int:
     return numbered[0]

@@ -12,7 +12,7 @@ import msgspec
 
 from fairlead.errors import FairleadError, UsageError
 from fairlead.model.state import ClusterState
-from fairlead.store.file.fit_resources import fit_resources
+from fairlead.store.file.entry_amounts import fit_resources
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.recording.state_levels import (
     StateLevels,

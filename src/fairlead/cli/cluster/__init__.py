@@ -1,0 +1,1 @@
+"""Commands about the objects of a cluster."""

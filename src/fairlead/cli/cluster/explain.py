@@ -1,0 +1,102 @@
+"""``fairlead explain``: the arithmetic behind a queue's numbers, or what becomes of a job."""
+
+from typing import Any
+
+import click
+
+from fairlead.cli.input.options import (
+    capacity_option,
+    check_plannable,
+    faithful_option,
+    load_files,
+    now_option,
+    output_option,
+    read_capacity,
+    reads_manifests,
+    states_or_exit,
+    with_faithfulness,
+)
+from fairlead.cli.output.table import table_text
+from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
+from fairlead.explain.named import is_queue, job_named, queue_named
+from fairlead.explain.rule_set import rule_set_of
+from fairlead.explain.text.explanation import Explanation, Section
+from fairlead.explain.text.names import printable
+
+EPILOG = """\b
+Examples:
+  fairlead explain research -f cluster/
+  fairlead explain team-vision/detector -f cluster/
+  fairlead explain vision -f queues.yaml --capacity gpu=100
+  fairlead explain research -f cluster/ --usage-source usage.db
+  fairlead explain cohort/all -f cluster/ -o json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("name", metavar="QUEUE|JOB")
+@reads_manifests
+@capacity_option
+@now_option
+@usage_options
+@faithful_option
+@output_option("text", "json", "yaml")
+def command(
+    name: str,
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    strict: bool,
+    capacity: str | None,
+    now: int,
+    usage: bool,
+    usage_source: str | None,
+    faithful: bool,
+    output: str,
+) -> None:
+    """Show why a queue's numbers are what they are, or a job starts, waits or gives way.
+
+    Of a queue: the arithmetic, step by step, with * at the queue among its siblings. A Cohort is
+    named cohort/NAME. Of a job, named NAMESPACE/NAME: who is before it, what its queue and those
+    above allow, the nodes or flavors, who makes room for it or to whom it gives way, and which
+    claims failed.
+    """
+    (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
+    state = assembled.state
+    settings = with_faithfulness(assembled.settings, faithful=faithful)
+    rules = rule_set_of(settings)
+    given = read_capacity(capacity, assembled)
+    wish = usage_wish(usage, usage_source, now)
+    job = None if is_queue(state, name) else job_named(state, name)
+    if job is not None:
+        if given is not None:
+            raise click.BadParameter(
+                "a job is placed on nodes, so it needs them; leave it out", param_hint="--capacity"
+            )
+        check_plannable(assembled)
+        let_past_count(assembled, wish)
+        explanation, kind = rules.explain_job(state, settings, job, now), "JobExplanation"
+    else:
+        queue = queue_named(state, name)
+        let_past_count(assembled, wish)
+        explanation, kind = rules.explain_queue(state, settings, given, queue), "QueueExplanation"
+    if output == "text":
+        click.echo(_text(explanation))
+        return
+    from fairlead.cli.output.document import print_document
+
+    document = {"apiVersion": "fairlead/v1", "kind": kind}
+    print_document({**document, "answer": explanation.answer, **explanation.data}, output)
+
+
+def _text(explanation: Explanation) -> str:
+    parts = [printable(explanation.answer), *map(_section_text, explanation.sections)]
+    return "\n\n".join(parts)
+
+
+def _section_text(section: Section) -> str:
+    lines = [printable(section.title)]
+    if section.table:
+        lines.append(table_text(section.table, left=section.words, indent="  "))
+    lines.extend(f"  {printable(remark)}" for remark in section.remarks)
+    return "\n".join(lines)

@@ -1,0 +1,85 @@
+"""``fairlead pending``: the workloads that wait in a queue, and their positions."""
+
+from typing import Any
+
+import click
+
+from fairlead.cli.input.options import (
+    load_files,
+    now_option,
+    output_option,
+    reads_manifests,
+    states_or_exit,
+)
+from fairlead.cli.output.table import table_text
+from fairlead.explain.queues.pending import PendingReport
+from fairlead.explain.rule_set import rule_set_of
+from fairlead.explain.text.names import printable
+
+EPILOG = """\b
+Examples:
+  fairlead pending vision -f cluster/
+  fairlead pending team-vision/jobs -f cluster/
+  fairlead pending vision -f cluster/ --limit 10 --offset 20 -o json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("queue", metavar="QUEUE")
+@reads_manifests
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Show at most N workloads.",
+)
+@click.option(
+    "--offset",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Leave out the first N.",
+)
+@now_option
+@output_option("table", "json", "yaml")
+def command(
+    queue: str,
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    strict: bool,
+    limit: int,
+    offset: int,
+    now: int,
+    output: str,
+) -> None:
+    """List the workloads that wait in a queue, in queue order.
+
+    QUEUE is a ClusterQueue, or as NAMESPACE/NAME a LocalQueue: then only what came through it is
+    shown. Positions are counted from 0, in the ClusterQueue and in the LocalQueue.
+    """
+    (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
+    settings = assembled.settings
+    report = rule_set_of(settings).pending(assembled.state, settings, queue, now)
+    if report.note is not None:
+        click.echo(printable(f"note: {report.note}"), err=True)
+    page = slice(offset, offset + limit)
+    if output != "table":
+        from fairlead.cli.output.document import print_document
+
+        print_document({**report.document, "items": report.items[page]}, output)
+        return
+    click.echo(_table(queue, report, page))
+
+
+def _table(queue: str, report: PendingReport, page: slice) -> str:
+    waiting, shown = len(report.rows), report.rows[page]
+    if not waiting:
+        return printable(f"nothing waits in {queue}")
+    total = f"shown: {len(shown)} of {waiting}"
+    if not shown:
+        return total
+    return f"{table_text([report.head, *shown], left=report.words)}\n\n{total}"

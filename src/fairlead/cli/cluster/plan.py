@@ -1,0 +1,109 @@
+"""``fairlead plan``: who starts now and where, who waits, and exactly why."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from fairlead.cli.input.options import (
+    check_plannable,
+    faithful_option,
+    load_files,
+    now_option,
+    output_option,
+    reads_manifests,
+    states_or_exit,
+    with_faithfulness,
+)
+from fairlead.cli.output.table import table_text
+from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
+from fairlead.explain.plan.cycles import plan_cycles
+from fairlead.explain.plan.report import PlanRow, decision_documents, plan_document, plan_rows
+from fairlead.explain.rule_set import rule_set_of
+from fairlead.model.plan import Plan
+from fairlead.model.state import ClusterState
+from fairlead.policy.contract import make_policy
+
+EPILOG = """\b
+Examples:
+  fairlead plan -f cluster/
+  fairlead plan -f cluster/ --cycles 10
+  fairlead plan -f cluster/ --usage
+  fairlead plan -f cluster/ --now 2026-11-16T09:00:00Z
+  kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead plan -f - -o json
+"""
+
+
+@click.command(epilog=EPILOG)
+@reads_manifests
+@click.option(
+    "--cycles",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Carry out up to N plans, one after the other, until nothing changes.",
+)
+@now_option
+@usage_options
+@faithful_option
+@output_option("table", "json", "yaml")
+def command(
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    strict: bool,
+    cycles: int,
+    now: int,
+    usage: bool,
+    usage_source: str | None,
+    faithful: bool,
+    output: str,
+) -> None:
+    """Show which jobs start, give way or move now, which wait, and exactly why.
+
+    Reads the jobs, their queues, and the nodes or the quota that they share, and decides as the
+    scheduler would. Nothing is changed anywhere.
+    """
+    (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
+    state = assembled.state
+    check_plannable(assembled)
+    let_past_count(assembled, usage_wish(usage, usage_source, now))
+    planner = make_policy(with_faithfulness(assembled.settings, faithful=faithful))
+    if output == "table":
+        where = rule_set_of(assembled.settings).places_title
+        _print_tables(state, plan_cycles(planner, state, now, cycles), cycles, where)
+        return
+    from fairlead.cli.output.document import print_document
+
+    plans = [
+        (plan, decision_documents(state, plan)) for plan in plan_cycles(planner, state, now, cycles)
+    ]
+    print_document(plan_document(assembled.policy, plans), output)
+
+
+def _print_tables(state: ClusterState, plans: Iterable[Plan], cycles: int, where: str) -> None:
+    for number, plan in enumerate(plans, start=1):
+        if cycles > 1:
+            click.echo(f"{'' if number == 1 else chr(10)}cycle {number}\n")
+        click.echo(_table(state, plan, where))
+
+
+def _table(state: ClusterState, plan: Plan, where: str) -> str:
+    rows = plan_rows(state, plan)
+    if not rows:
+        return "nothing waits"
+    head = ("DECISION", "JOB", "QUEUE", "PODS", where, "WHY")
+    table = table_text([head, *map(_cells, rows)], left=len(head))
+    return f"{table}\n\n{_summary(rows)}"
+
+
+def _cells(row: PlanRow) -> tuple[str, ...]:
+    return (row.decision, row.workload, row.queue, row.pods, row.where, row.why)
+
+
+def _summary(rows: list[PlanRow]) -> str:
+    jobs: dict[str, set[str]] = {}
+    for row in rows:
+        jobs.setdefault(row.decision, set()).add(row.workload)
+    return ", ".join(f"{word}: {len(names)}" for word, names in jobs.items())

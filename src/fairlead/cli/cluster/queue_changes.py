@@ -1,0 +1,112 @@
+"""What a change of the objects does, to queues and to jobs, as a table or for programs."""
+
+from collections import Counter
+from typing import NamedTuple
+
+import click
+
+from fairlead.cli.input.options import check_plannable, with_faithfulness
+from fairlead.cli.output.table import table_text
+from fairlead.errors import FairleadError
+from fairlead.explain.plan.diff import (
+    PlanChange,
+    Planned,
+    plan_changes,
+    plan_changes_document,
+)
+from fairlead.explain.queues.diff import Change, changes_document, share_changes
+from fairlead.explain.queues.report import ShareReport, capacity_text, cell_text
+from fairlead.explain.rule_set import rule_set_of
+from fairlead.explain.text.names import printable
+from fairlead.manifest.assembled import Assembled
+from fairlead.policy.contract import make_policy
+
+
+class Side(NamedTuple):
+    """One of the two inputs: how the user named it, and what was read and made of it."""
+
+    name: str
+    assembled: Assembled
+    report: ShareReport
+
+
+def print_changes(
+    old: Side, new: Side, now_ms: int, output: str, *, has_own_capacity: bool
+) -> None:
+    """Print what differs between the two: numbers of queues, then decisions about jobs.
+
+    Decisions are compared where both can be planned, as of *now_ms*; else a note says why not.
+    """
+    obstacle = _obstacle(old, new, has_own_capacity=has_own_capacity)
+    if obstacle is not None:
+        click.echo(printable(f"note: decisions about jobs are not compared: {obstacle}"), err=True)
+    plans = None if obstacle else (_planned(old.assembled, now_ms), _planned(new.assembled, now_ms))
+    shares = share_changes(old.report, new.report)
+    if output in ("json", "yaml"):
+        from fairlead.cli.output.document import print_document
+
+        document = changes_document(old.report, new.report, shares)
+        decisions = plan_changes_document(*plans, plan_changes(*plans)) if plans else None
+        print_document({**document, "decisions": decisions}, output)
+        return
+    if old.report.capacity != new.report.capacity:
+        both = f"{capacity_text(old.report)} -> {capacity_text(new.report)}"
+        click.echo(printable(f"capacity: {both}") + "\n")
+    click.echo(_shares_table([each for each in shares if output == "wide" or not each.column.wide]))
+    if plans:
+        where = rule_set_of(new.assembled.settings).places_title
+        click.echo("\n" + _decisions_table(plan_changes(*plans), where))
+
+
+def _obstacle(old: Side, new: Side, *, has_own_capacity: bool) -> str | None:
+    """Say why no plan can be made for one of the two; None: both can be planned."""
+    if has_own_capacity:
+        return "--capacity stands in for the nodes, and a plan is for those that are there"
+    for side in (old, new):
+        try:
+            check_plannable(side.assembled)
+        except FairleadError as refusal:
+            return f"{side.name}: {refusal}"
+    return None
+
+
+def _planned(assembled: Assembled, now_ms: int) -> Planned:
+    """Return the input with the plan that ``fairlead plan`` shows for it."""
+    policy = make_policy(with_faithfulness(assembled.settings, faithful=False))
+    return Planned(assembled.state, policy.plan(assembled.state, now_ms))
+
+
+def _shares_table(changes: list[Change]) -> str:
+    if not changes:
+        return "no queue's numbers differ"
+    head = ("QUEUE", "", "RESOURCE", "NUMBER", "OLD", "NEW")
+    return table_text([head, *map(_share_row, changes)], left=4)
+
+
+def _share_row(change: Change) -> tuple[str, ...]:
+    old = cell_text(change.column, change.axis, change.old) if change.fate != "added" else ""
+    new = cell_text(change.column, change.axis, change.new) if change.fate != "removed" else ""
+    fate = "" if change.fate == "changed" else change.fate
+    axis = str(change.axis) if change.axis else "-"
+    return (change.queue, fate, axis, change.column.title.lower(), old, new)
+
+
+def _decisions_table(changes: list[PlanChange], where: str) -> str:
+    if not changes:
+        return "no job's decision differs"
+    head = ("JOB", "QUEUE", "OLD", "NEW", where, "WHY")
+    rows = [row for change in changes for row in _decision_rows(change)]
+    counts = Counter(f"{each.before.kinds()} -> {each.after.kinds()}" for each in changes)
+    summary = ", ".join(f"{how}: {count}" for how, count in counts.items())
+    return f"{table_text([head, *rows], left=len(head))}\n\n{summary}"
+
+
+def _decision_rows(change: PlanChange) -> list[tuple[str, ...]]:
+    """Tell each decision of the new side in a row; where it has none, those of the old side."""
+    before, after = change.before, change.after
+    told = [(row.where, row.why) for row in after.rows]
+    told = told or [(row.where, f"old: {row.why}") for row in before.rows]
+    return [
+        (change.workload, change.queue, before.outcome, after.outcome, where, why)
+        for where, why in told
+    ]

@@ -1,0 +1,173 @@
+"""``fairlead queues``: the share tree, and what a change or the past does to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairlead.cli.cluster.queue_changes import Side, print_changes
+from fairlead.cli.input.options import (
+    capacity_option,
+    load_files,
+    now_option,
+    output_option,
+    read_capacity,
+    read_standard_input,
+    reads_manifests,
+    states_or_exit,
+)
+from fairlead.cli.output.table import table_text
+from fairlead.cli.past_use import UsageWish, let_past_count, usage_options, usage_wish
+from fairlead.explain.queues.report import (
+    Cell,
+    Column,
+    QueueEntry,
+    ShareReport,
+    capacity_text,
+    cell_text,
+    report_document,
+)
+from fairlead.explain.rule_set import rule_set_of
+from fairlead.explain.text.amounts import by_interest
+from fairlead.explain.text.names import printable
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.load import LoadResult
+from fairlead.model.axes import Axis
+
+if TYPE_CHECKING:
+    from fairlead.explain.usage.shares import PastUse
+
+EPILOG = """\b
+Examples:
+  fairlead queues -f cluster/
+  fairlead queues -f queues.yaml --capacity gpu=100,cpu=800,memory=4Ti -o wide
+  fairlead queues -f cluster/ --usage
+  fairlead queues -f nodes.yaml --diff old/ new/
+  fairlead queues -f share-simulation.json -o json
+"""
+
+
+@click.command(epilog=EPILOG)
+@reads_manifests
+@capacity_option
+@click.option(
+    "--diff",
+    nargs=2,
+    type=click.Path(allow_dash=True),
+    metavar="OLD NEW",
+    help="Show what differs between two sets of objects, and who is evicted, starts or waits only "
+    "with one of them; -f adds to both.",
+)
+@now_option
+@usage_options
+@output_option("table", "wide", "json", "yaml")
+def command(
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    strict: bool,
+    capacity: str | None,
+    diff: tuple[str, str] | None,
+    now: int,
+    usage: bool,
+    usage_source: str | None,
+    output: str,
+) -> None:
+    """Show the tree of queues with what each has, wants and is entitled to.
+
+    The rule set is taken from the objects; the capacity from the nodes among them.
+    """
+    stdin = read_standard_input((*files, *more_files, *(diff or ())))
+
+    def loaded(*also: str) -> LoadResult:
+        return load_files((*files, *also), more_files, policy, strict=strict, stdin=stdin)
+
+    wish = usage_wish(usage, usage_source, now)
+    if diff is None:
+        (only,) = states_or_exit(loaded())
+        _print_report(*_report(only, capacity, wish), output)
+        return
+    both = states_or_exit(loaded(diff[0]), loaded(diff[1]))
+    old, new = (
+        Side(name, each, _report(each, capacity, wish)[0])
+        for name, each in zip(diff, both, strict=True)
+    )
+    if old.report.policy != new.report.policy:
+        raise click.UsageError(
+            f"{old.name} is for {old.report.policy} and {new.name} for {new.report.policy}: "
+            "choose with --policy"
+        )
+    print_changes(old, new, now, output, has_own_capacity=capacity is not None)
+
+
+def _report(
+    assembled: Assembled, capacity: str | None, wish: UsageWish
+) -> tuple[ShareReport, PastUse | None]:
+    """Return the share tree, with history where that is asked for, and what is known of it."""
+    given = read_capacity(capacity, assembled)
+    state, settings = assembled.state, assembled.settings
+    past = let_past_count(assembled, wish, sums=True)
+    rules = rule_set_of(settings)
+    report = rules.share_report(state, settings, given)
+    without = rules.without_history(settings)
+    if past is None or without is None:
+        return report, None
+    from fairlead.explain.usage.shares import with_past_use
+
+    plain = rules.share_report(state, without, given)
+    return with_past_use(report, plain, past), past
+
+
+def _print_report(report: ShareReport, past: PastUse | None, output: str) -> None:
+    if output in ("json", "yaml"):
+        from fairlead.cli.output.document import print_document
+
+        document = report_document(report)
+        if past is not None:
+            from fairlead.explain.usage.shares import past_use_document
+
+            document["usage"] = past_use_document(past)
+        print_document(document, output)
+        return
+    head = [f"policy {report.policy}; capacity: {capacity_text(report)}"]
+    if past is not None:
+        from fairlead.explain.usage.shares import past_use_text
+
+        head.append(past_use_text(past))
+    click.echo("\n".join(map(printable, head)) + "\n")
+    click.echo(_report_table(report, wide=output == "wide"))
+
+
+def _report_table(report: ShareReport, *, wide: bool) -> str:
+    """One block per resource, so that siblings stand below each other; every row has its queue."""
+    own = [column for column in report.queue_columns if wide or not column.wide]
+    axis = [column for column in report.axis_columns if wide or not column.wide]
+    head = ("QUEUE", "RESOURCE", *(c.title for c in axis), *(c.title for c in own))
+    blank = ("",) * len(head)
+    blocks: dict[Axis, list[tuple[str, ...]]] = {}
+    for entry in report.queues:
+        for line in entry.lines:
+            row = _row(entry, line.axis, line.cells, own, axis)
+            blocks.setdefault(line.axis, []).append(row)
+    without = [_row(entry, None, {}, own, axis) for entry in report.queues if not entry.lines]
+    rows = [head]
+    for block in filter(None, [*(blocks[each] for each in by_interest(blocks)), without]):
+        rows.extend([*block, blank])
+    return table_text(rows[:-1], left=2)
+
+
+def _row(
+    entry: QueueEntry,
+    axis: Axis | None,
+    cells: dict[str, Cell],
+    own: list[Column],
+    columns: list[Column],
+) -> tuple[str, ...]:
+    numbers = [cell_text(column, axis, cells.get(column.key)) for column in columns]
+    return (
+        "  " * entry.depth + entry.name,
+        str(axis) if axis else "-",
+        *(numbers if axis else ["" for _ in columns]),
+        *(cell_text(column, None, entry.cells.get(column.key)) for column in own),
+    )

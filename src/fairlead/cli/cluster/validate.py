@@ -1,0 +1,113 @@
+"""``fairlead validate``: everything that is wrong or doubtful, in one run."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from fairlead.cli.input.findings import omitted_text, show_findings
+from fairlead.cli.input.options import load_files, output_option, reads_manifests
+from fairlead.errors import Finding, Severity
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.load import LoadResult
+from fairlead.manifest.text.documents import read_documents
+from fairlead.policy.contract import PolicyName
+
+
+def simulation_findings(
+    names: Sequence[str], policy: PolicyName | None, *, strict: bool
+) -> LoadResult | None:
+    """Return what is found in the one file that is named; None if it is not to be simulated."""
+    if len(names) != 1 or not _may_be_simulated(Path(names[0])):
+        return None
+    from fairlead.cli.sim.kai_file import FORMAT, is_share_simulation
+    from fairlead.sim.scenario.read.read_file import is_scenario, read_simulation
+
+    documents = read_documents(names, Findings())
+    is_foreign = is_share_simulation(documents)
+    if not is_foreign and not any(map(is_scenario, documents)):
+        return None
+    read = read_simulation(names[0], [policy] if policy else [])
+    return LoadResult(
+        assembled=None,
+        findings=tuple(_refused(each) if strict else each for each in read.findings),
+        omitted=0,
+        read={FORMAT if is_foreign else "Scenario": 1},
+        left_alone={},
+    )
+
+
+def _refused(finding: Finding) -> Finding:
+    if finding.code != "unknown-field":
+        return finding
+    return msgspec.structs.replace(finding, severity="error")
+
+
+def _may_be_simulated(file: Path) -> bool:
+    """Return whether a look at the text leaves it open: large manifests are not read twice."""
+    try:
+        text = file.read_bytes() if file.is_file() else b"apiVersion"
+    except OSError:
+        return False
+    return b"Scenario" in text or b"apiVersion" not in text
+
+
+PLURALS: dict[Severity, str] = {"error": "errors", "warning": "warnings", "advice": "advice"}
+EPILOG = """\b
+Examples:
+  fairlead validate -f cluster/
+  fairlead validate -f queues.yaml -f nodes.yaml --strict
+  fairlead validate scenario.yaml
+  kubectl get clusterqueues,cohorts -o yaml | fairlead validate -f - -o json
+"""
+
+
+@click.command(epilog=EPILOG)
+@reads_manifests
+@output_option("table", "json", "yaml")
+def command(
+    files: tuple[str, ...], more_files: tuple[str, ...], policy: Any, strict: bool, output: str
+) -> None:
+    """Check manifests and list everything that is wrong or doubtful.
+
+    Errors refuse the input (exit 1). Warnings say what will be read otherwise than you may
+    think, advice what could be better. Objects of other kinds are counted and left alone. A file
+    to be simulated is checked as one.
+    """
+    result = simulation_findings([*files, *more_files], policy, strict=strict)
+    if result is None:
+        result = load_files(files, more_files, policy, strict=strict)
+    if output == "table":
+        show_findings(result.findings, to_stderr=False)
+        click.echo(_summary(result))
+    else:
+        from fairlead.cli.output.document import print_document
+
+        print_document(_document(result), output)
+    if any(finding.severity == "error" for finding in result.findings):
+        raise click.exceptions.Exit(1)
+
+
+def _summary(result: LoadResult) -> str:
+    severities = Counter(finding.severity for finding in result.findings)
+    objects = sum(result.read.values())
+    left_alone = sum(result.left_alone.values())
+    rules = f" for {result.assembled.policy}" if result.assembled else ""
+    counts = ", ".join(f"{plural}: {severities[one]}" for one, plural in PLURALS.items())
+    omitted = f" ({omitted_text(result.omitted)})" if result.omitted else ""
+    return f"objects read{rules}: {objects}, left alone: {left_alone}; {counts}{omitted}"
+
+
+def _document(result: LoadResult) -> dict[str, object]:
+    return {
+        "apiVersion": "fairlead/v1",
+        "kind": "Findings",
+        "policy": result.assembled.policy if result.assembled else None,
+        "read": result.read,
+        "leftAlone": result.left_alone,
+        "omitted": result.omitted,
+        "findings": list(result.findings),
+    }

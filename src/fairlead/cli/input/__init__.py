@@ -1,0 +1,1 @@
+"""What commands read: files, options, findings about them."""

@@ -1,0 +1,248 @@
+"""Options that several commands share, and what they mean together."""
+
+import io
+import sys
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import click
+
+from fairlead.errors import FairleadError, QuantityError
+from fairlead.explain.rule_set import rule_set_of
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.load import LoadResult, load
+from fairlead.manifest.text.files import STDIN
+from fairlead.manifest.text.limits import MAX_FILE_BYTES
+from fairlead.model.axes import Amounts
+from fairlead.model.quantity import base_units, parse_quantity, show_amount
+from fairlead.policy.contract import POLICY_NAMES, Settings
+
+
+def read_standard_input(names: Iterable[str]) -> bytes:
+    """Return what is on standard input if one of *names* means it, else nothing.
+
+    Of an input above the bound only so much is read that `load` will refuse it.
+    """
+    if STDIN not in names:
+        return b""
+    if sys.stdin is None:
+        raise FairleadError("standard input is closed: name a file, or pipe something in")
+    try:
+        return sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    except OSError as wrong:
+        raise FairleadError(f"standard input cannot be read: {wrong.strerror}") from wrong
+
+
+class NamedPath(click.Path):
+    """Refuses a name that is empty: it would mean the folder in which the command runs."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or tell what is wrong with it."""
+        if value == "":
+            what = "folder" if self.dir_okay and not self.file_okay else "file"
+            self.fail(
+                f"found an empty name, perhaps of a variable that is not set: name a {what}",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+END_OF_TIME = datetime(2201, 1, 1, tzinfo=UTC)
+"""The first moment that ``--now`` may not be."""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def reads_manifests(command: Command) -> Command:
+    """Add the options that say what to read and under which rules."""
+    for option in reversed(
+        (
+            click.option(
+                "-f",
+                "--file",
+                "files",
+                multiple=True,
+                type=click.Path(allow_dash=True),
+                metavar="PATH",
+                help="File, folder or - for standard input; may be repeated.",
+            ),
+            click.argument(
+                "more_files", nargs=-1, type=click.Path(allow_dash=True), metavar="[PATH]..."
+            ),
+            click.option(
+                "--policy",
+                type=click.Choice(POLICY_NAMES),
+                help="Rule set; by default the one whose objects are there.",
+            ),
+            click.option("--strict", is_flag=True, help="Refuse unknown fields."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def output_option(*forms: str) -> Callable[[Command], Command]:
+    """Add ``-o``; the first of *forms* is the default."""
+    return click.option(
+        "-o", "--output", type=click.Choice(forms), default=forms[0], show_default=True
+    )
+
+
+def capacity_option(command: Command) -> Command:
+    """Add ``--capacity``."""
+    return click.option(
+        "--capacity",
+        metavar="gpu=N,cpu=N,memory=N",
+        help="What there is to share, instead of the nodes in the input.",
+    )(command)
+
+
+def now_option(command: Command) -> Command:
+    """Add ``--now``."""
+    return click.option(
+        "--now",
+        metavar="TIME",
+        callback=_read_time,
+        help="Plan as of this time, such as 2026-11-16T09:00:00Z; by default now.",
+    )(command)
+
+
+def _read_time(context: click.Context, option: click.Parameter, text: str | None) -> int:
+    at_ms = read_moment(context, option, text)
+    return time.time_ns() // 10**6 if at_ms is None else at_ms
+
+
+def read_moment(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
+    """Return the moment that an option says, in milliseconds since 1970; None if it says none."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as wrong:
+        raise click.BadParameter(f"found {text!r}, expected 2026-11-16T09:00:00Z") from wrong
+    if moment.tzinfo is None:
+        hint = f"{moment.isoformat(timespec='seconds')}Z"
+        raise click.BadParameter(f"found {text!r} without a time zone, expected such as {hint}")
+    if not EPOCH <= moment < END_OF_TIME:
+        last = END_OF_TIME.year - 1
+        raise click.BadParameter(
+            f"found {text!r}, expected a time in the years {EPOCH.year} to {last}, in UTC"
+        )
+    return (moment - EPOCH) // timedelta(milliseconds=1)
+
+
+def faithful_option(command: Command) -> Command:
+    """Add ``--faithful``."""
+    return click.option(
+        "--faithful",
+        is_flag=True,
+        help="Decide as the peer does, also where Fairlead would do better.",
+    )(command)
+
+
+def with_faithfulness(settings: Settings, *, faithful: bool) -> Settings:
+    """Return *settings* as `faithful_option` wants them.
+
+    The option only adds: what the input itself says about being faithful holds without it.
+    """
+    changed: Settings = rule_set_of(settings).with_faithfulness(settings, faithful=faithful)
+    return changed
+
+
+def load_files(
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    *,
+    strict: bool,
+    stdin: bytes | None = None,
+) -> LoadResult:
+    """Read everything that was named; naming nothing is wrong usage.
+
+    Standard input can be read only once: who loads twice reads it before, and gives it here.
+    """
+    names = [*files, *more_files]
+    if not names:
+        raise click.UsageError("name what to read: -f FILE, -f FOLDER, or -f - for standard input")
+    if "" in names:
+        raise click.UsageError(
+            "found an empty name among what to read, perhaps of a variable that is not set: "
+            "name a file, a folder, or - for standard input"
+        )
+    given = read_standard_input(names) if stdin is None else stdin
+    return load(names, policy=policy, strict=strict, stdin=io.BytesIO(given))
+
+
+def states_or_exit(*results: LoadResult) -> list[Assembled]:
+    """Show warnings, and leave with every error of every input if there is one."""
+    from fairlead.cli.input.findings import omitted_text, show_findings
+
+    is_refused = any(result.assembled is None for result in results)
+    shown = "error" if is_refused else "warning"
+    for result in results:
+        show_findings([finding for finding in result.findings if finding.severity == shown])
+        if result.omitted:
+            click.echo(omitted_text(result.omitted), err=True)
+    assembled = [result.assembled for result in results if result.assembled is not None]
+    if is_refused:
+        raise click.exceptions.Exit(1)
+    for each in assembled:
+        if not each.state.queues:
+            raise FairleadError(
+                f"the input has no queues for {each.policy}: name the files that hold them"
+            )
+    notes = [rule_set_of(each.settings).demand_note(each.state) for each in assembled]
+    for note in dict.fromkeys(filter(None, notes)):
+        click.echo(note, err=True)
+    return assembled
+
+
+def check_plannable(assembled: Assembled) -> None:
+    """Refuse an input that lacks what a plan needs, such as nodes."""
+    rule_set_of(assembled.settings).check_plannable(assembled.state)
+
+
+def read_capacity(text: str | None, assembled: Assembled) -> Amounts | None:
+    """Return the capacity that *text* states, on the quota axes; what it leaves out is nodes'."""
+    if text is None:
+        return None
+    refusal = rule_set_of(assembled.settings).capacity_refusal
+    if refusal is not None:
+        raise click.BadParameter(refusal, param_hint="--capacity")
+    state = assembled.state
+    amounts = list(state.total())
+    stated: set[int] = set()
+    for item in text.split(","):
+        name, _, number = item.partition("=")
+        at = state.axes.index(name.strip())
+        if at is None or not number:
+            known = ", ".join(f"{axis}=..." for axis in state.axes.axes)
+            raise click.BadParameter(f"found {item!r}, expected {known}", param_hint="--capacity")
+        if at in stated:
+            raise click.BadParameter(f"found {name.strip()} twice", param_hint="--capacity")
+        stated.add(at)
+        amounts[at] = _amount(state.axes.axes[at].resource, number.strip())
+    unstated = [str(axis) for at, axis in enumerate(state.axes.axes) if at not in stated]
+    if unstated and not state.nodes:
+        names = ", ".join(unstated)
+        click.echo(f"note: --capacity leaves out {names}, so there is none to share", err=True)
+    return tuple(amounts)
+
+
+def _amount(resource: str, text: str) -> int:
+    try:
+        amount, is_exact = base_units(resource, parse_quantity(text))
+    except QuantityError as wrong:
+        raise click.BadParameter(str(wrong), param_hint="--capacity") from wrong
+    if amount < 0:
+        raise click.BadParameter(f"found {text}, expected 0 or more", param_hint="--capacity")
+    if not is_exact:
+        least = show_amount(resource, 1)
+        raise click.BadParameter(
+            f"found {text}, expected steps of {least} or more", param_hint="--capacity"
+        )
+    return amount

@@ -1,0 +1,1 @@
+"""What commands print: tables, documents, progress."""

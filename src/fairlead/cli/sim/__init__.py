@@ -1,0 +1,1 @@
+"""Commands that run simulations and show their results."""

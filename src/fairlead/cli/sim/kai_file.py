@@ -1,0 +1,40 @@
+"""Files of KAI's own simulator, which Fairlead reads and runs as they are.
+
+This is a file format and not a rule set: the only file of the command line that names it.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from fairlead.manifest.text.documents import Document
+from fairlead.sim.scenario.read.read_file import SimulationFile
+
+FORMAT: Final = "file of KAI's simulator"
+OUTPUTS: Final = frozenset({"table", "csv"})
+"""Its table is CSV already, so it has no other forms."""
+
+
+def is_share_simulation(documents: Sequence[Document]) -> bool:
+    """Return whether *documents* are one file of KAI's simulator."""
+    from fairlead.sim.kai_file.read_kai_file import is_kai_simulation
+
+    return len(documents) == 1 and is_kai_simulation(documents[0])
+
+
+def is_readable(read: SimulationFile) -> bool:
+    """Return whether the file is a scenario, or one of KAI's simulator, without errors."""
+    return read.scenario is not None or read.kai_simulation is not None
+
+
+def print_shares(read: SimulationFile, *, is_plain: bool) -> None:
+    """Run a file of KAI's simulator and print its table; it takes no options."""
+    assert read.kai_simulation is not None
+    if not is_plain:
+        raise click.UsageError(
+            f"a {FORMAT} is run as it is, and prints its table: leave out all options"
+        )
+    from fairlead.sim.kai_file.run_kai_file import run_kai_simulation
+
+    run_kai_simulation(read.kai_simulation, click.echo)

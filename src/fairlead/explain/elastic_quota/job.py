@@ -1,0 +1,248 @@
+"""Why a workload under ElasticQuotas starts, waits or gives way: rules, nodes, who may be asked.
+
+The plan itself decides; here it is asked what it decided about one workload, and what it weighed.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fairlead.explain.elastic_quota.holding import (
+    elastic_holding,
+    holding_document,
+    holding_section,
+)
+from fairlead.explain.elastic_quota.turn import ElasticJobView, ElasticTurn, RuleLine, elastic_turn
+from fairlead.explain.jobs.answer import claim_sections, job_answer
+from fairlead.explain.jobs.nodes import node_table, room_document
+from fairlead.explain.jobs.turns import TurnBefore, turns_section, why_older_or_higher
+from fairlead.explain.plan.pods import places_section
+from fairlead.explain.plan.report import decision_documents
+from fairlead.explain.text.amounts import amount_text
+from fairlead.explain.text.explanation import Explanation, Section
+from fairlead.explain.text.names import first_few
+from fairlead.explain.text.reasons import reason_text, verb_agrees
+from fairlead.model.axes import WorkloadName
+from fairlead.model.plan import Decision, Plan, Reserve
+from fairlead.model.quantity import format_amount
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.node_outcome import NodeOutcome, Outcome
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+
+SHOWN_CHOICES: Final = 5
+"""How many nodes are shown where it could have room: the one taken, then by the least harm."""
+
+_OUTCOMES: Final[dict[Outcome, str]] = {
+    "no-victim-needed": "have room without asking anybody",
+    "no-victims": "have nobody who may be asked",
+    "does-not-fit": "have too little room even if all leave who may be asked",
+    "quota": "give too little quota back even if all leave who may be asked",
+    "error": "are lost to an error of the plugin",
+}
+
+
+def explain_elastic_job(
+    state: ClusterState, settings: ElasticQuotaSettings, job: WorkloadName, now_ms: int
+) -> Explanation:
+    """Return what a plan at *now_ms* decides about *job*, and by which numbers.
+
+    *state* is left as it was. Cost: that of two plans, and a judgement of each node.
+    """
+    view = ElasticJobView(state, settings, job, now_ms)
+    holding, turn, before = elastic_holding(view), elastic_turn(view), _before(view)
+    sections = [places_section(state, job)] if job in state.runs else []
+    if holding is not None:
+        sections.append(holding_section(holding))
+    if turn is not None:
+        title = f"Its turn was number {len(before) + 1} of {len(view.line())}"
+        sections += [turns_section(title, before), *_turn_sections(view, turn)]
+    sections += claim_sections(state, view.decisions, view.victims)
+    if view.gainers():
+        sections.append(_gainers_section(view))
+    return Explanation(
+        answer=job_answer(state, job, view.decisions),
+        sections=tuple(sections),
+        data={
+            "job": job,
+            "queue": view.workload.queue,
+            "decisions": _documents(view, view.decisions),
+            "victims": _documents(view, view.victims),
+            "holding": None if holding is None else holding_document(holding),
+            "turn": None if turn is None else _turn_document(view, turn),
+            "before": before,
+            "gainers": _documents(view, view.gainers()),
+        },
+    )
+
+
+def _documents(view: ElasticJobView, decisions: Sequence[Decision]) -> list[object]:
+    return decision_documents(view.state, Plan(taken_ms=view.now_ms, decisions=tuple(decisions)))
+
+
+def _before(view: ElasticJobView) -> list[TurnBefore]:
+    """Return who had a turn before it, in order, and by which rule; none if it had no turn."""
+    line, own = view.line(), view.workload
+    if view.seeks() is None:
+        return []
+    rank = (own.priority, own.created_ms)
+    found = []
+    for turn, name in enumerate(line[: line.index(own.name)], start=1):
+        first = view.state.workloads[name]
+        why = why_older_or_higher((first.priority, first.created_ms), rank)
+        found.append(TurnBefore(turn=turn, workload=name, queue=first.queue, why=why))
+    return found
+
+
+def _turn_sections(view: ElasticJobView, turn: ElasticTurn) -> list[Section]:
+    sections = [_rules_section(view, turn)]
+    sections.append(node_table(turn.pods[0], turn.standings, turn.nodes))
+    if turn.tries:
+        sections.append(_tries_section(view, turn))
+    return sections
+
+
+def _rules_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
+    pods = f"{len(turn.pods)} pods together" if len(turn.pods) > 1 else "1 pod"
+    title = f"What its quota allows, for {pods}"
+    if not turn.rules:
+        remark = "Its namespace has no quota: no rule binds it, and nothing is guaranteed to it."
+        return Section(title=title, remarks=(remark, _asked_remark(view, turn)))
+    head = ("RULE", "RESOURCE", "", "USED", "NOMINATED", "REQUEST", "BOUND")
+    return Section(
+        title=title,
+        table=(head, *(_rule_row(view, line) for line in turn.rules)),
+        words=3,
+        remarks=(
+            "all mins: what all namespaces use, against the sum of their mins.",
+            _asked_remark(view, turn),
+        ),
+    )
+
+
+def _rule_row(view: ElasticJobView, line: RuleLine) -> tuple[str, ...]:
+    rule = "all mins" if line.rule == "pool" else f"{line.rule} of {view.workload.queue}"
+    numbers = (line.used, line.nominated, line.request, line.bound)
+    texts = [amount_text(line.axis, number) for number in numbers]
+    return (rule, str(line.axis), "within" if line.holds else "over", *texts)
+
+
+def _asked_remark(view: ElasticJobView, turn: ElasticTurn) -> str:
+    """Say who may be asked to give way, which follows from the min."""
+    queue = view.workload.queue
+    if turn.asked == "without quota":
+        return "Only less important pods without a quota may be asked to give way."
+    if turn.asked == "own namespace":
+        return f"Over its min, only less important pods of {queue} may be asked to give way."
+    if not turn.over_min:
+        return "Within its min, namespaces over theirs may be asked to give way: there are none."
+    names = first_few(turn.over_min)
+    return f"Within its min, namespaces over theirs may be asked to give way: {names}."
+
+
+def _tries_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
+    choices = [each for each in turn.tries if each.is_choice(turn.looks_later)]
+    choices.sort(key=lambda each: (each.node != _taken(view), each.key))
+    left_out = len(choices[SHOWN_CHOICES:])
+    more = [(f"({left_out} more)", "at more harm")] if left_out else []
+    others = [each for each in turn.tries if not each.is_choice(turn.looks_later)]
+    rows = (
+        *_try_rows(view, turn, choices[:SHOWN_CHOICES]),
+        *more,
+        *_try_rows(view, turn, others),
+    )
+    return Section(
+        title=f"What comes of the nodes if others give way to {turn.pods[0]}",
+        table=(("NODES", ""), *rows),
+        words=2,
+        remarks=tuple(_across_nodes(view, turn)),
+    )
+
+
+def _try_rows(
+    view: ElasticJobView, turn: ElasticTurn, tries: Sequence[NodeOutcome]
+) -> Iterator[tuple[str, str]]:
+    """Yield a row for each thing that comes of nodes."""
+    texts: dict[str, list[str]] = {}
+    for each in tries:
+        is_taken = each.node == _taken(view) and each.is_choice(turn.looks_later)
+        text = _try_text(each, looks_later=turn.looks_later) + ("; taken" if is_taken else "")
+        texts.setdefault(text, []).append(each.node)
+    for text, nodes in texts.items():
+        yield first_few(nodes), verb_agrees(text, len(nodes))
+
+
+def _taken(view: ElasticJobView) -> str | None:
+    """Return the node for which its first pod waits; None if it waits for none."""
+    seeks = view.seeks()
+    return seeks.placements[0].node if isinstance(seeks, Reserve) else None
+
+
+def _try_text(outcome: NodeOutcome, *, looks_later: bool) -> str:
+    """Return what comes of a node; the text goes on after "nodes"."""
+    if outcome.outcome == "no-victim-needed" and not looks_later:
+        return _OUTCOMES["error"]
+    if outcome.outcome != "victims":
+        return _OUTCOMES[outcome.outcome]
+    names = first_few([each.title for each in outcome.victims])
+    broken = f", against {outcome.violations} of their budgets" if outcome.violations else ""
+    return f"have room without {names}{broken}"
+
+
+def _across_nodes(view: ElasticJobView, turn: ElasticTurn) -> list[str]:
+    """Say of whom else it depends: the other pods of a gang, or victims on several nodes."""
+    if len(turn.pods) > 1:
+        return [f"It is the first of {len(turn.pods)} pods that start together or not at all."]
+    if any(each.is_choice(turn.looks_later) for each in turn.tries):
+        return []
+    if all(each.outcome == "no-victims" for each in turn.tries):
+        return []
+    if not view.settings.cross_node_preemption:
+        return ["Victims on several nodes at once are not looked for."]
+    if isinstance(view.seeks(), Reserve):
+        return ["No node alone is enough, so several were looked at together."]
+    return ["Victims on several nodes at once are no help either."]
+
+
+def _gainers_section(view: ElasticJobView) -> Section:
+    """Say to whom it gives way, and by what right those gain."""
+    rows = [
+        (each.workload, view.state.workloads[each.workload].queue, reason_text(each.reason))
+        for each in view.gainers()
+    ]
+    return Section(
+        title="To whom it gives way", table=(("JOB", "QUEUE", "BY WHAT RIGHT"), *rows), words=3
+    )
+
+
+def _turn_document(view: ElasticJobView, turn: ElasticTurn) -> dict[str, object]:
+    return {
+        "turn": view.line().index(view.workload.name) + 1,
+        "turns": len(view.line()),
+        "pods": turn.pods,
+        "rules": [_rule_document(line) for line in turn.rules],
+        "asked": turn.asked,
+        "overMin": turn.over_min,
+        "nodes": turn.nodes,
+        "rooms": [room_document(standing) for standing in turn.standings],
+        "tries": [
+            {
+                "node": each.node,
+                "outcome": each.outcome,
+                "victims": [victim.title for victim in each.victims],
+                "budgetsViolated": each.violations,
+            }
+            for each in turn.tries
+        ],
+    }
+
+
+def _rule_document(line: RuleLine) -> dict[str, object]:
+    resource = line.axis.resource
+    return {
+        "rule": line.rule,
+        "resource": str(line.axis),
+        "used": format_amount(resource, line.used),
+        "nominated": format_amount(resource, line.nominated),
+        "request": format_amount(resource, line.request),
+        "bound": None if line.bound is None else format_amount(resource, line.bound),
+        "holds": line.holds,
+    }

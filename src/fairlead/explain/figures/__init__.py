@@ -1,0 +1,1 @@
+"""Static figures of simulations and of past usage."""

@@ -1,0 +1,102 @@
+"""What all figures share: names that fit, fonts that have the letters, the time axis."""
+
+from collections.abc import Iterable
+from datetime import UTC
+from typing import TYPE_CHECKING, Final
+from unicodedata import combining, east_asian_width
+
+from fairlead.model.duration import format_duration
+
+ELLIPSIS: Final = "…"
+BOXES_ONLY: Final = "Last Resort"  # of fonts that have a box for every letter
+
+
+def short_name(name: str, columns: int) -> str:
+    """Return *name*, or its begin and end around an ellipsis, at most so many *columns* wide.
+
+    The end is kept because that is where long names differ. A wide letter, as in Chinese, takes
+    two columns.
+    """
+    if sum(map(_columns, name)) <= columns:
+        return name
+    room = columns - 1
+    head, tail = _first(name, room - room // 2), _first(reversed(name), room // 2)
+    return head + ELLIPSIS + tail[::-1]
+
+
+def fonts_for(letters: Iterable[str]) -> tuple[list[str], str]:
+    """Return fonts to use after the usual one, and those *letters* that no installed font has.
+
+    Of several fonts the one that has most of what is missing comes first, then by name. Cost:
+    where the usual font has all letters, as for Latin, Greek and Cyrillic, no other is opened.
+    """
+    from matplotlib.font_manager import FontProperties, findfont
+
+    missing = set(letters) - _had(str(findfont(FontProperties())), letters)
+    chosen: list[str] = []
+    has = _installed(missing) if missing else {}
+    while has and missing:
+        best = min(has, key=lambda name: (-len(has[name] & missing), name))
+        if not has[best] & missing:
+            break
+        chosen.append(best)
+        missing -= has[best]
+    return chosen, "".join(sorted(missing))
+
+
+def _installed(letters: set[str]) -> dict[str, set[str]]:
+    """Which of *letters* each upright font of a common weight has."""
+    from matplotlib.font_manager import fontManager
+
+    return {
+        font.name: _had(font.fname, letters)
+        for font in fontManager.ttflist
+        if font.style == "normal" and font.weight == 400 and not font.name.startswith(BOXES_ONLY)
+    }
+
+
+def _had(file: str, letters: Iterable[str]) -> set[str]:
+    from matplotlib.font_manager import get_font
+
+    try:
+        font = get_font(file)
+    except (OSError, RuntimeError):  # listed, but since removed or damaged
+        return set()
+    return {letter for letter in letters if font.get_char_index(ord(letter))}
+
+
+def _first(letters: Iterable[str], columns: int) -> str:
+    taken = []
+    for letter in letters:
+        columns -= _columns(letter)
+        if columns < 0:
+            break
+        taken.append(letter)
+    return "".join(taken)
+
+
+def _columns(letter: str) -> int:
+    if combining(letter):
+        return 0
+    return 2 if east_asian_width(letter) in ("W", "F") else 1
+
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DAY_MS = 86_400_000
+
+
+def mark_time(panel: "Axes", *, is_dated: bool) -> None:
+    """Mark the time axis, on which the library counts days; without dates, lengths of time."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    # The library has no types for these two.
+    locator = AutoDateLocator(tz=UTC, minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
+    panel.xaxis.set_major_locator(locator)
+    if is_dated:
+        text = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]
+        panel.xaxis.set_major_formatter(text)
+    else:
+        panel.xaxis.set_major_formatter(lambda day, _: format_duration(round(day * DAY_MS)))
+    panel.tick_params(labelsize=9)

@@ -1,0 +1,108 @@
+"""What a plan decides about one job: in a sentence, and the claims and victims behind it."""
+
+from collections.abc import Sequence
+
+from fairlead.explain.plan.reason_document import side_section
+from fairlead.explain.text.explanation import Section
+from fairlead.explain.text.names import first_few
+from fairlead.explain.text.reasons import best_claim, reason_text
+from fairlead.model.axes import WorkloadName
+from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reserve, Start, Wait
+from fairlead.model.state import ClusterState
+
+
+def job_answer(state: ClusterState, job: WorkloadName, decisions: Sequence[Decision]) -> str:
+    """Return what a plan decides about *job*, and why; *decisions* are those about it."""
+    total = state.workloads[job].pod_count()
+    started = sum(len(each.placements) for each in decisions if isinstance(each, Start))
+    reserved = [each for each in decisions if isinstance(each, Reserve)]
+    parts = _losses(decisions, total)
+    if started:
+        parts.append(f"starts {_of_its_pods(started, total)}")
+    if reserved:
+        count = sum(len(each.placements) for each in reserved)
+        why = reason_text(reserved[-1].reason)
+        parts.append(f"has room reserved for {_of_its_pods(count, total)}: {why}")
+    for each in decisions:
+        if isinstance(each, Wait):
+            rest = "other pods of it wait" if parts else "waits"
+            parts.append(f"{rest}: {reason_text(each.reason)}")
+            best = best_claim(each)
+            parts += [f"{best.action}: {reason_text(best.reason)}"] if best else []
+    if not parts:
+        parts.append("has a place for all of its pods, so there is nothing to decide")
+    return f"{job} {'; '.join(parts)}."
+
+
+def _losses(decisions: Sequence[Decision], total: int) -> list[str]:
+    """Say what the job gives up, for whom and why, with the reason of the last loss."""
+    evicted = [each for each in decisions if isinstance(each, Evict)]
+    moved = [each for each in decisions if isinstance(each, Move)]
+    lost = sum(len(each.pods) for each in evicted)
+    parts = [f"loses {_of_its_pods(lost, total)}{_to_whom(evicted)}"] if evicted else []
+    if moved:
+        count = sum(len(each.placements) for each in moved)
+        parts.append(f"moves {_of_its_pods(count, total)}{_to_whom(moved)}")
+    return parts
+
+
+def _of_its_pods(count: int, total: int) -> str:
+    return "its pod" if total == 1 else f"{count} of its {total} pods"
+
+
+def _to_whom(given: Sequence[Evict | Move]) -> str:
+    names = sorted({each.beneficiary for each in given if each.beneficiary})
+    whom = f", for {first_few(names)}" if names else ""
+    return f"{whom}: {reason_text(given[-1].reason)}"
+
+
+SHOWN_VICTIMS = 10
+"""How many of those who give way are listed, the first ones."""
+
+
+def claim_sections(
+    state: ClusterState, decisions: Sequence[Decision], victims: Sequence[Evict | Move]
+) -> list[Section]:
+    """Return who gives way to a job, which queues were compared, and which claims failed.
+
+    *decisions* are those about the job, *victims* what others do for its sake.
+    """
+    sections = [_victims(state, victims)] if victims else []
+    compared = [each.reason.sides for each in (*victims, *decisions) if each.reason.sides]
+    if compared:
+        sections.append(side_section("The two queues compared, at the last loss", compared[-1]))
+    for each in decisions:
+        if isinstance(each, Wait) and each.claims:
+            sections += _failed(each.claims)
+    return sections
+
+
+def _victims(state: ClusterState, victims: Sequence[Evict | Move]) -> Section:
+    head = ("JOB", "QUEUE", "", "WHY", "PODS")
+    shown = victims[:SHOWN_VICTIMS]
+    left_out = len(victims) - len(shown)
+    return Section(
+        title="Who makes room for it",
+        table=(head, *(_victim_row(state, each) for each in shown)),
+        words=4,
+        remarks=(f"{left_out} more are left out.",) if left_out else (),
+    )
+
+
+def _victim_row(state: ClusterState, victim: Evict | Move) -> tuple[str, ...]:
+    workload = state.workloads[victim.workload]
+    is_lost = isinstance(victim, Evict)
+    pods = victim.pods if isinstance(victim, Evict) else victim.placements
+    what = "evicted" if is_lost else "moved"
+    return workload.name, workload.queue, what, reason_text(victim.reason), str(len(pods))
+
+
+def _failed(claims: Sequence[FailedClaim]) -> list[Section]:
+    rows = [(claim.action, reason_text(claim.reason)) for claim in claims]
+    table = (("ACTION", "WHAT STOPPED IT"), *rows)
+    sections = [Section(title="Why it gets no place from others", table=table, words=2)]
+    for claim in claims:
+        if claim.reason.sides:
+            title = f"The two queues compared, by {claim.action}"
+            sections.append(side_section(title, claim.reason.sides))
+    return sections

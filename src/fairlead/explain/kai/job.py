@@ -1,0 +1,304 @@
+"""Why a job starts, waits or is evicted under the KAI rules: gates, nodes, claims."""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+from fairlead.explain.jobs.answer import claim_sections, job_answer
+from fairlead.explain.jobs.nodes import NodeStanding, node_standings, node_table, room_document
+from fairlead.explain.jobs.turns import TurnBefore, turns_section
+from fairlead.explain.plan.pods import places_section
+from fairlead.explain.plan.report import decision_documents
+from fairlead.explain.text.amounts import amount_text, number_text
+from fairlead.explain.text.explanation import Explanation, Section
+from fairlead.model.axes import Axis, QueueName, WorkloadName
+from fairlead.model.plan import Decision, Evict, Move, Plan, Tally
+from fairlead.model.quantity import format_amount
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.look_ahead import look_ahead
+from fairlead.policy.kai.queue_order import Ratio, Standing, deciding_rule, precedes
+from fairlead.policy.kai.settings import KaiSettings
+
+Phrase = Callable[[str, Standing, str, Standing], str]
+
+
+def why_before(cycle: KaiCycle, first: WorkloadName, other: WorkloadName) -> str:
+    """Return why it is the turn of *first* and not of *other*, which waits as well."""
+    if cycle.may_find_room(first) and not cycle.may_find_room(other):
+        return f"there may be room for it, and there is none for {other}"
+    queue, other_queue = (cycle.state.workloads[name].queue for name in (first, other))
+    if queue == other_queue:
+        return _inside_queue(cycle, first, other)
+    sides = _below_common_ancestor(cycle, queue, other_queue)
+    one, two = map(cycle.race.standing, sides)
+    if two is None:
+        return f"there may be room for others of {sides[0]}, and for nobody of {sides[1]}"
+    if one is None or not precedes(one, two):
+        return "others in the tree decided between them"  # before is not transitive
+    phrase = _PHRASES[deciding_rule(one, two)]
+    return phrase(sides[0], one, sides[1], two)
+
+
+def _inside_queue(cycle: KaiCycle, first: WorkloadName, other: WorkloadName) -> str:
+    one, two = (cycle.state.workloads[name] for name in (first, other))
+    if one.priority != two.priority:
+        return f"higher priority in the same queue: {one.priority} against {two.priority}"
+    full, other_full = (
+        cycle.jobs.gang(name).fullness(cycle.state.runs.get(name)) for name in (first, other)
+    )
+    if full != other_full:
+        return "further below its minimum, in the same queue"
+    if one.created_ms != two.created_ms:
+        return "older, in the same queue"
+    return "first by name, in the same queue"
+
+
+def _below_common_ancestor(
+    cycle: KaiCycle, one: QueueName, two: QueueName
+) -> tuple[QueueName, QueueName]:
+    """Return the two queues, on the way to *one* and to *two*, that are siblings."""
+    up, other_up = (cycle.state.path(queue)[::-1] for queue in (one, two))
+    return next((a, b) for a, b in zip(up, other_up, strict=False) if a != b)
+
+
+def _shares(one: Ratio, two: Ratio) -> str:
+    return f"{number_text(Fraction(*one))} against {number_text(Fraction(*two))}"
+
+
+_PHRASES: Final[dict[int, Phrase]] = {
+    1: lambda a, _one, b, _two: f"{a} is not over its fair share, and {b} is",
+    2: lambda a, _one, b, _two: f"{a} stays within its quota with its next job, {b} does not",
+    3: lambda a, one, b, two: (
+        f"{a} has the higher priority than {b}: {-one.rank[2]} against {-two.rank[2]}"
+    ),
+    4: lambda _a, _one, b, _two: f"{b} would hold what it may hold nothing of",
+    5: lambda a, one, b, two: (
+        f"{a} has the smaller dominant share than {b} with its next job: "
+        + _shares(one.share_with_job, two.share_with_job)
+    ),
+    6: lambda a, one, b, two: (
+        f"{a} has the smaller dominant share than {b}: " + _shares(one.share, two.share)
+    ),
+    7: lambda a, _one, b, _two: f"{a} may hold less than {b}",
+    8: lambda a, one, b, two: (
+        f"{a} is older than {b}" if one.age[0] != two.age[0] else f"{a} comes before {b} by name"
+    ),
+}
+
+
+class GateLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of one queue on the path and one axis that the job asks for.
+
+    ``is_within_quota`` is None where the quota is no gate, because the job can be preempted.
+    """
+
+    queue: QueueName
+    axis: Axis
+    allocated: int
+    non_preemptible: int
+    request: int
+    limit: int | None
+    quota: int | None
+    fair_share: int
+    is_within_limit: bool
+    is_within_quota: bool | None
+
+
+class OwnTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """What was weighed when the job had its last turn."""
+
+    turn: int
+    pods: tuple[str, ...]  # that were to start together
+    gates: tuple[GateLine, ...]
+    nodes: tuple[Tally, ...]  # what they are to the first of those pods
+    standings: tuple[NodeStanding, ...]  # the same, node by node
+
+
+def turns_of(cycle: KaiCycle, job: WorkloadName) -> list[int]:
+    """Let *cycle* happen and return the numbers of the turns that *job* has in it, from 1.
+
+    Its state must be on trial.
+    """
+    turns: list[WorkloadName] = []
+    cycle.decisions(turns.append)
+    return [number for number, name in enumerate(turns, start=1) if name == job]
+
+
+class JobWatch:
+    """Listens to a cycle, turn by turn, decision by decision."""
+
+    def __init__(self, cycle: KaiCycle, job: WorkloadName, turns: Sequence[int]) -> None:
+        """Watch for *job*, which will have these *turns* in *cycle*."""
+        self.before: list[TurnBefore] = []
+        self.own: OwnTurn | None = None
+        self.decisions: list[Decision] = []
+        self.victims: list[Evict | Move] = []  # what others do for its sake
+        self._cycle = cycle
+        self._job = job
+        self._turn_number = 0
+        self._last = max(turns, default=0)
+
+    def run(self) -> None:
+        """Let the cycle happen; its state must be on trial."""
+        for decision in self._cycle.decisions(self._turn):
+            if decision.workload == self._job:
+                self.decisions.append(decision)
+            elif isinstance(decision, Evict | Move) and decision.beneficiary == self._job:
+                self.victims.append(decision)
+
+    def _turn(self, job: WorkloadName) -> None:
+        self._turn_number += 1
+        if self._turn_number == self._last:
+            self.own = self._weighed()
+        elif self._turn_number < self._last and job != self._job:
+            self.before.append(
+                TurnBefore(
+                    turn=self._turn_number,
+                    workload=job,
+                    queue=self._cycle.state.workloads[job].queue,
+                    why=why_before(self._cycle, job, self._job),
+                )
+            )
+
+    def _weighed(self) -> OwnTurn:
+        state, finder = self._cycle.state, self._cycle.view.finder
+        workload = state.workloads[self._job]
+        pods = self._cycle.jobs.next_pods(self._job)
+        first = workload.pod_sets.set_index[pods[0]]
+        return OwnTurn(
+            turn=self._turn_number,
+            pods=tuple(workload.pod_name(pod) for pod in pods),
+            gates=tuple(self._gates()),
+            nodes=finder.tallies(workload, first),
+            standings=node_standings(state, finder, workload, first),
+        )
+
+    def _gates(self) -> Iterator[GateLine]:
+        cycle, state = self._cycle, self._cycle.state
+        workload = state.workloads[self._job]
+        request = cycle.jobs.request(self._job)
+        for name in state.path(workload.queue):
+            queue, sums = state.queues[name], state.sums[name]
+            for at, more in enumerate(request):
+                if more <= 0:
+                    continue
+                limit, quota = queue.ceiling[at], queue.guaranteed[at]
+                fits_quota = quota is None or sums.non_preemptible[at] + more <= quota
+                yield GateLine(
+                    queue=name,
+                    axis=state.axes.axes[at],
+                    allocated=sums.allocated[at],
+                    non_preemptible=sums.non_preemptible[at],
+                    request=more,
+                    limit=limit,
+                    quota=quota,
+                    fair_share=cycle.view.shares[name].fair_share[at],
+                    is_within_limit=limit is None or sums.allocated[at] + more <= limit,
+                    is_within_quota=None if workload.preemptible else fits_quota,
+                )
+
+
+def explain_kai_job(
+    state: ClusterState, settings: KaiSettings, job: WorkloadName, now_ms: int
+) -> Explanation:
+    """Return all that one cycle at *now_ms* weighs for *job*; *state* is left as it was."""
+    restraint = look_ahead(state, settings, now_ms).restraint
+    with state.trial():
+        turns = turns_of(restraint.cycle(state, settings, now_ms), job)
+    with state.trial():
+        watch = JobWatch(restraint.cycle(state, settings, now_ms), job, turns)
+        watch.run()
+    own = watch.own
+    sections = [places_section(state, job)] if job in state.runs else []
+    if own is not None:
+        nodes = node_table(own.pods[0], own.standings, own.nodes)
+        sections += [_order(len(turns), own, watch.before), _gates(own), nodes]
+    sections += claim_sections(state, watch.decisions, watch.victims)
+    return Explanation(
+        answer=job_answer(state, job, watch.decisions),
+        sections=tuple(sections),
+        data={
+            "job": job,
+            "queue": state.workloads[job].queue,
+            "decisions": _documents(state, watch.decisions, now_ms),
+            "victims": _documents(state, watch.victims, now_ms),
+            "turns": len(turns),
+            "turn": _turn_document(own),
+            "before": watch.before,
+        },
+    )
+
+
+def _documents(state: ClusterState, decisions: Sequence[Decision], now_ms: int) -> list[object]:
+    return decision_documents(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
+
+
+def _order(turns: int, own: OwnTurn, before: list[TurnBefore]) -> Section:
+    title = f"Its turn was number {own.turn}"
+    if turns > 1:
+        title = f"It had {turns} turns, the last was number {own.turn}"
+    return turns_section(title, before)
+
+
+def _gates(own: OwnTurn) -> Section:
+    head = ("QUEUE", "RESOURCE", "GATES", "ALLOCATED", "REQUEST", "LIMIT", "QUOTA", "FAIR SHARE")
+    pods = f"{len(own.pods)} pods together" if len(own.pods) > 1 else "1 pod"
+    return Section(
+        title=f"What its queue and those above allow, for {pods}",
+        table=(head, *map(_gate_row, own.gates)),
+        words=3,
+    )
+
+
+def _gate_row(line: GateLine) -> tuple[str, ...]:
+    refused = []
+    if not line.is_within_limit:
+        refused.append("over the limit")
+    if line.is_within_quota is False:
+        held = amount_text(line.axis, line.non_preemptible)
+        refused.append(f"over the quota, of which {held} is held for good")
+    numbers = (line.allocated, line.request, line.limit, line.quota, line.fair_share)
+    return (
+        line.queue,
+        str(line.axis),
+        " and ".join(refused) or "pass",
+        *(amount_text(line.axis, number) for number in numbers),
+    )
+
+
+def _turn_document(own: OwnTurn | None) -> dict[str, object] | None:
+    """Return the turn as programs read it; None where the job had none."""
+    if own is None:
+        return None
+    return {
+        "turn": own.turn,
+        "pods": own.pods,
+        "gates": [_gate_document(line) for line in own.gates],
+        "nodes": own.nodes,
+        "rooms": [room_document(standing) for standing in own.standings],
+    }
+
+
+def _gate_document(line: GateLine) -> dict[str, object]:
+    amounts = {
+        "allocated": line.allocated,
+        "nonPreemptible": line.non_preemptible,
+        "request": line.request,
+        "limit": line.limit,
+        "quota": line.quota,
+        "fairShare": line.fair_share,
+    }
+    texts = {
+        name: None if amount is None else format_amount(line.axis.resource, amount)
+        for name, amount in amounts.items()
+    }
+    return {
+        "queue": line.queue,
+        "resource": str(line.axis),
+        **texts,
+        "withinLimit": line.is_within_limit,
+        "withinQuota": line.is_within_quota,
+    }

@@ -1,0 +1,133 @@
+"""Where a workload stands in the lines of its ClusterQueue and LocalQueue, and who is before it."""
+
+from typing import Final
+
+import msgspec
+
+from fairlead.explain.jobs.turns import why_older_or_higher
+from fairlead.explain.kueue.job_view import KueueJobView
+from fairlead.explain.kueue.pending import PendingQueue, PendingWorkload, pending_workloads
+from fairlead.explain.text.amounts import number_text
+from fairlead.explain.text.explanation import Section
+from fairlead.model.axes import WorkloadName
+from fairlead.model.workload import Workload
+from fairlead.policy.kueue.admission_uses import AdmissionUses, admission_uses
+from fairlead.policy.kueue.pending_order import queued_ms
+from fairlead.policy.kueue.workload_facts import is_preempting
+
+SHOWN_BEFORE: Final = 10
+"""How many of those before it are listed, the nearest ones."""
+
+_STRATEGIES: Final = {
+    "BestEffortFIFO": "a workload that cannot be admitted lets those behind it have a try",
+    "StrictFIFO": "a workload that cannot be admitted keeps all behind it waiting",
+}
+
+
+class Before(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who stands before the workload, what the plan decides about it, and why it does."""
+
+    position: int  # in the ClusterQueue, from 0
+    workload: WorkloadName
+    decision: str
+    why: str
+
+
+class PlaceInLine(msgspec.Struct, frozen=True, kw_only=True):
+    """Places are counted from 0, as Kueue's visibility API does."""
+
+    own: PendingWorkload
+    cluster_queue: str
+    strategy: str
+    waiting: int  # in the ClusterQueue
+    waiting_in_local_queue: int
+    before: tuple[Before, ...]  # the first in line first
+
+
+def place_in_line(view: KueueJobView) -> PlaceInLine | None:
+    """Return the place of a workload as the plan found it; None if it is in no line."""
+    rules = view.rules()
+    if rules is None:
+        return None
+    queue = view.workload.queue
+    named = PendingQueue(cluster_queue=queue)
+    line = pending_workloads(view.state, view.settings, named, view.now_ms)
+    own = next((each for each in line if each.workload == view.workload.name), None)
+    if own is None:
+        return None
+    decided = {each.workload: type(each).__name__.lower() for each in view.plan.decisions}
+    uses = admission_uses(view.state, view.settings, view.now_ms)
+    counted = uses if uses is not None and uses.order(queue) else None
+    before = [
+        Before(
+            position=each.position_in_cluster_queue,
+            workload=each.workload,
+            decision=decided.get(each.workload, ""),
+            why=_why(view, view.state.workloads[each.workload], counted),
+        )
+        for each in line[: own.position_in_cluster_queue]
+    ]
+    return PlaceInLine(
+        own=own,
+        cluster_queue=queue,
+        strategy=rules.queueing_strategy,
+        waiting=len(line),
+        waiting_in_local_queue=sum(each.local_queue == own.local_queue for each in line),
+        before=tuple(before),
+    )
+
+
+def place_section(place: PlaceInLine) -> Section:
+    """Return the place in words, counted from 1, with the nearest of those before it."""
+    own, shown = place.own, place.before[-SHOWN_BEFORE:]
+    left_out = len(place.before) - len(shown)
+    remarks = [f"{left_out} more before these are left out."] if left_out else []
+    remarks.append(f"{place.strategy}: {_STRATEGIES[place.strategy]}.")
+    if any(each.decision == "reserve" for each in place.before):
+        remarks.append("One for whom others leave stays the first until it has its quota.")
+    rows = [(str(each.position + 1), each.workload, each.decision, each.why) for each in shown]
+    table = (("PLACE", "WORKLOAD", "DECISION", "IS BEFORE IT BECAUSE"), *rows) if rows else ()
+    return Section(
+        title=(
+            f"Its place: {own.position_in_cluster_queue + 1} of {place.waiting} in "
+            f"{place.cluster_queue}, {own.position_in_local_queue + 1} of "
+            f"{place.waiting_in_local_queue} in {own.local_queue}"
+        ),
+        table=table,
+        words=4,
+        remarks=tuple(remarks),
+    )
+
+
+def place_document(place: PlaceInLine) -> dict[str, object]:
+    """Return the place as programs read it."""
+    return {
+        "clusterQueue": place.cluster_queue,
+        "queueingStrategy": place.strategy,
+        "positionInClusterQueue": place.own.position_in_cluster_queue,
+        "positionInLocalQueue": place.own.position_in_local_queue,
+        "pendingInClusterQueue": place.waiting,
+        "pendingInLocalQueue": place.waiting_in_local_queue,
+        "before": list(place.before),
+    }
+
+
+def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str:
+    """Return which rule of the order puts *first* before the workload that is looked at.
+
+    *uses* are those of LocalQueues if they order its queue.
+    """
+    other, settings = view.workload, view.settings
+    if is_preempting(view.state, first.name) and not is_preempting(view.state, other.name):
+        return "others give way to it already"
+    if uses is not None and uses.rank(first.name) != uses.rank(other.name):
+        used = f"{_use_text(uses, first)} against {_use_text(uses, other)}"
+        return f"{uses.local_queue(first.name)} has used less of late: {used}"
+    return why_older_or_higher(
+        (first.priority, queued_ms(first, settings)), (other.priority, queued_ms(other, settings))
+    )
+
+
+def _use_text(uses: AdmissionUses, workload: Workload) -> str:
+    has_no_weight, used = uses.rank(workload.name)
+    return number_text(None if has_no_weight else used)

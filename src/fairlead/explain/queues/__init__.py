@@ -1,0 +1,1 @@
+"""The numbers of all queues, and what changes between two inputs."""

@@ -1,0 +1,77 @@
+"""What a rule set brings to the answers that people read, and how it is found."""
+
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+from fairlead.errors import FairleadError
+from fairlead.explain.queues.pending import PendingReport
+from fairlead.explain.queues.report import ShareReport
+from fairlead.explain.registry import RULE_SETS
+from fairlead.explain.text.explanation import Explanation
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.policy.contract import Settings, policy_of
+
+S = TypeVar("S")
+
+
+class RuleSet(ABC, Generic[S]):
+    """All that the command line asks of one rule set; *S* is the type of its settings.
+
+    A *capacity* is on the quota axes and stands in for that of the nodes.
+    """
+
+    name: str
+    places_title: str = "NODES"
+    """The title of the column that says where pods run."""
+    capacity_refusal: str | None = None
+    """Why a capacity cannot be stated; None: it can."""
+
+    @abstractmethod
+    def share_report(
+        self, state: ClusterState, settings: S, capacity: Amounts | None
+    ) -> ShareReport:
+        """Return the numbers of all queues."""
+
+    @abstractmethod
+    def explain_queue(
+        self, state: ClusterState, settings: S, capacity: Amounts | None, queue: QueueName
+    ) -> Explanation:
+        """Return the arithmetic behind the numbers of *queue*."""
+
+    @abstractmethod
+    def explain_job(
+        self, state: ClusterState, settings: S, job: WorkloadName, now_ms: int
+    ) -> Explanation:
+        """Return what a plan at *now_ms* decides about *job*, and why."""
+
+    @abstractmethod
+    def with_faithfulness(self, settings: S, *, faithful: bool) -> S:
+        """Return *settings* for decisions as the original makes them, if that is asked for."""
+
+    @abstractmethod
+    def check_plannable(self, state: ClusterState) -> None:
+        """Raise FairleadError if the input lacks what a plan needs, such as nodes."""
+
+    def demand_note(self, state: ClusterState) -> str | None:
+        """Return a note for an input in which no workload asks for anything; None: no note."""
+        return None
+
+    def without_history(self, settings: S) -> S | None:
+        """Return *settings* under which past usage has no weight; None: it never has any."""
+        return None
+
+    def pending(self, state: ClusterState, settings: S, queue: str, now_ms: int) -> PendingReport:
+        """Return the workloads that wait in *queue*, in queue order."""
+        raise FairleadError(
+            f"the objects are for {self.name}, which has no numbered positions in a queue; "
+            "fairlead plan shows which jobs wait"
+        )
+
+
+def rule_set_of(settings: Settings) -> RuleSet[Any]:
+    """Return the rule set that *settings* configure; its package is imported on first use."""
+    package = RULE_SETS[policy_of(settings)].package
+    found: RuleSet[Any] = import_module(f"{package}.rule_set").RULE_SET
+    return found

@@ -1,0 +1,1 @@
+"""How amounts, names, measures and reasons are written for people."""

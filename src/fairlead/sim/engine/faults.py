@@ -1,0 +1,80 @@
+"""What a simulated cluster does not do as it is told: refused, late or lost orders.
+
+Of each pod that is to be bound or evicted it is drawn by itself what becomes of it; quota is
+granted to a whole workload, so it has one fate. The streams are the faults' own: they move no other
+chance of a simulation.
+"""
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fairlead.model.execution.executor import OUTCOME_WITHIN_MS, Verb
+from fairlead.model.workload import PodId
+from fairlead.sim.work.draw_number import random_stream
+
+Fate: TypeAlias = Literal["done", "refused", "late", "lost"]
+
+
+class OrderFaults(msgspec.Struct, frozen=True, kw_only=True):
+    """How often, of one, an order to bind or to evict a pod goes wrong."""
+
+    refused: float = 0.0  # the cluster says no at once
+    late: float = 0.0  # it is done, but after a delay
+    lost: float = 0.0  # it is never done, and no answer comes
+    delay_ms: int = 10_000
+
+
+class Faults(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes wrong, and how long an answer is awaited before somebody looks."""
+
+    bind: OrderFaults = OrderFaults()
+    evict: OrderFaults = OrderFaults()
+    patience_ms: int = OUTCOME_WITHIN_MS
+    seed: int = 0
+
+
+class DrawnFates:
+    """Draws what becomes of each pod of an order."""
+
+    def __init__(self, faults: Faults) -> None:
+        """Begin the streams of *faults*, one for each verb."""
+        self._patience_ms = faults.patience_ms
+        self._faults: dict[Verb, OrderFaults] = {"bind": faults.bind, "evict": faults.evict}
+        self._streams: dict[Verb, Random] = {
+            verb: random_stream(faults.seed, "faults", verb) for verb in self._faults
+        }
+
+    def of(self, verb: Verb, pods: Sequence[PodId], *, is_quota: bool) -> dict[Fate, list[PodId]]:
+        """Return the *pods* that are to be bound or evicted by what becomes of them."""
+        if is_quota:
+            return {self._fate(verb): list(pods)}
+        found: dict[Fate, list[PodId]] = {}
+        for pod in pods:
+            found.setdefault(self._fate(verb), []).append(pod)
+        return found
+
+    def delay_ms(self, verb: Verb) -> int:
+        """Return after what time a late order is done."""
+        return self._faults[verb].delay_ms
+
+    def _fate(self, verb: Verb) -> Fate:
+        fate = self._drawn(verb)
+        # What is not done when it is looked into is undone, whatever would have come later.
+        is_too_late = fate == "late" and self._faults[verb].delay_ms > self._patience_ms
+        return "lost" if is_too_late else fate
+
+    def _drawn(self, verb: Verb) -> Fate:
+        faults, drawn = self._faults[verb], self._streams[verb].random()
+        chances: Iterable[tuple[Fate, float]] = (
+            ("refused", faults.refused),
+            ("late", faults.late),
+            ("lost", faults.lost),
+        )
+        for fate, chance in chances:
+            if drawn < chance:
+                return fate
+            drawn -= chance
+        return "done"

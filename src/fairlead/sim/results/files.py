@@ -1,0 +1,185 @@
+"""The files of a result: JSON written as a whole, tables as CSV, a checksum of each, and errors.
+
+Tables are the same bytes on every machine. The checksum reveals a table that was cut or edited.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import file_digest
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final, TextIO, TypeAlias, TypeVar
+
+import msgspec
+
+from fairlead.errors import ResultError
+
+
+def not_written(path: Path, wrong: OSError) -> ResultError:
+    """Say which file could not be written, and why."""
+    return ResultError(f"cannot write {path}: {wrong.strerror or wrong}")
+
+
+def not_read(path: Path, wrong: OSError) -> ResultError:
+    """Say which file could not be read, and why."""
+    if isinstance(wrong, FileNotFoundError):
+        return ResultError(f"{path} is missing: simulate again, or restore it")
+    return ResultError(f"cannot read {path}: {wrong.strerror or wrong}")
+
+
+def damaged(path: Path, line: int | None, message: str) -> ResultError:
+    """Say where a file is not as it was written."""
+    place = str(path) if line is None else f"{path}:{line}"
+    return ResultError(f"{place} is damaged: {message}; simulate again, or restore it")
+
+
+def file_sums(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of each file, as ``sha256sum`` prints it."""
+    return {name: _sum(folder / name) for name in names}
+
+
+def check_sums(folder: Path, sums: Mapping[str, str]) -> None:
+    """Raise `ResultError` for the first file that is missing or not as it was written."""
+    for name, expected in sums.items():
+        if _sum(folder / name) != expected:
+            raise damaged(folder / name, None, "it was cut or changed after it was written")
+
+
+def _sum(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return file_digest(stream, "sha256").hexdigest()
+    except OSError as wrong:
+        raise not_read(path, wrong) from None
+
+
+T = TypeVar("T")
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Put *document* there; until that is done, what was there before stays."""
+    text = msgspec.json.format(msgspec.json.encode(document), indent=2)
+    beside = path.with_name(f"{path.name}.part")
+    try:
+        beside.write_bytes(text + b"\n")
+        beside.replace(path)
+    except OSError as wrong:
+        raise not_written(path, wrong) from None
+
+
+def read_json(path: Path, form: type[T]) -> T:
+    """Return what stands there. Fields that are not known are left alone."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=form)
+    except OSError as wrong:
+        raise not_read(path, wrong) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+        raise damaged(path, None, str(wrong)) from None
+    except RecursionError:
+        raise damaged(path, None, "lists within lists, too deep to be read") from None
+
+
+Cell: TypeAlias = str | int | float | None
+
+LONGEST_CELL: Final = 131_072
+"""Letters: what Python's reader of tables takes, and with it those of many others."""
+
+_MAY_NEED_QUOTES: Final = re.compile(r"[^\w.:/#-]")
+
+
+def check_texts(cells: Iterable[Cell]) -> None:
+    """Raise `ResultError` for a text that no table can hold."""
+    for cell in cells:
+        if isinstance(cell, str) and len(cell) > LONGEST_CELL:
+            raise ResultError(
+                f"found a name or text of {len(cell):,} letters that begins with {cell[:20]!r}, "
+                f"expected at most {LONGEST_CELL:,}: shorten it"
+            )
+
+
+class _PlainLines:
+    """Ends each line of a table as text files do."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> int:
+        return self._stream.write(line.removesuffix("\r\n") + "\n")
+
+
+def quoted(texts: Sequence[str]) -> str:
+    """Return several cells as they stand in a line, without its end."""
+    together = "".join(texts)
+    if _MAY_NEED_QUOTES.search(together) is None and len(together) <= LONGEST_CELL:
+        return ",".join(texts)  # nearly always, and quicker than a writer of tables
+    check_texts(texts)
+    line = StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(texts)
+    return line.getvalue().removesuffix("\r\n")
+
+
+class CsvFile:
+    """A table that grows; None is an empty cell."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        """Begin the file anew with its head."""
+        self._path = path
+        try:
+            self._stream = path.open("w", encoding="utf-8", newline="")
+        except OSError as wrong:
+            raise not_written(path, wrong) from None
+        # Only with this end of line does Python 3.11 quote a carriage return in a name.
+        self._write = csv.writer(_PlainLines(self._stream), lineterminator="\r\n").writerow
+        self.add(columns)
+
+    def add(self, cells: Sequence[Cell]) -> None:
+        """Write one line."""
+        try:
+            length = self._write(cells)
+        except OSError as wrong:
+            raise not_written(self._path, wrong) from None
+        if length > LONGEST_CELL:  # else no cell is
+            check_texts(cells)
+
+    def add_text(self, lines: str) -> None:
+        """Write lines that are ready, each with its end; `quoted` makes the texts in them."""
+        try:
+            self._stream.write(lines)
+        except OSError as wrong:
+            raise not_written(self._path, wrong) from None
+
+    def close(self) -> None:
+        """Write what is still on its way."""
+        try:
+            self._stream.close()
+        except OSError as wrong:
+            raise not_written(self._path, wrong) from None
+
+
+def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table that begins with *columns*, each with as many cells as these.
+
+    With each comes the line on which it begins: a row with a line break in a name has several.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            lines = csv.reader(stream, strict=True)
+            if (head := next(lines, [])) != list(columns):
+                raise damaged(path, 1, f"found the columns {head}, expected {list(columns)}")
+            line = lines.line_num + 1
+            for cells in lines:
+                if len(cells) != len(columns):
+                    message = f"found {len(cells)} cells, expected {len(columns)}"
+                    raise damaged(path, line, message)
+                yield line, cells
+                line = lines.line_num + 1
+    except OSError as wrong:
+        raise not_read(path, wrong) from None
+    except (UnicodeDecodeError, csv.Error) as wrong:
+        raise damaged(path, None, f"found no table: {wrong}") from None
+
+
+def number(text: str) -> int | None:
+    """Return what a cell says; None if it is empty. Raises ValueError."""
+    return int(text) if text else None

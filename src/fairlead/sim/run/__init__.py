@@ -1,0 +1,1 @@
+"""One run of a scenario from its start to its files."""

@@ -1,0 +1,133 @@
+"""Runs a scenario under one rule set and one seed, and writes what it came to."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from fairlead.sim.engine.happenings import Happening
+from fairlead.sim.measures.follow_shares import ShareFollower
+from fairlead.sim.measures.measures import Measures
+from fairlead.sim.results.about import RunAbout
+from fairlead.sim.results.eviction_table import Phrase, code_of
+from fairlead.sim.results.files import check_texts
+from fairlead.sim.results.run_writer import RunWriter
+from fairlead.sim.run.history import history_mark
+from fairlead.sim.run.work_marks import work_marks
+from fairlead.sim.scenario.scenario import Scenario, Variant, jobs_to_come, measured_queues
+from fairlead.sim.scenario.settings import with_settings
+from fairlead.sim.scenario.variant.prepare import Prepared, prepare
+from fairlead.usage.entries import Entry
+
+
+class Onlooker(Protocol):
+    """Sees how far a run is, and may stop it."""
+
+    def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
+        """Take notice that a run begins; None: nobody knows when it ends, or of how many jobs."""
+
+    def may_go_on(self, now_ms: int, finished: int) -> bool:
+        """Take notice of the time and of how many jobs are done; False stops the run."""
+
+
+class Patient(Onlooker):
+    """Lets a run go on to its end."""
+
+    def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
+        """Take no notice."""
+
+    def may_go_on(self, now_ms: int, finished: int) -> bool:
+        """Let it go on."""
+        del now_ms, finished
+        return True
+
+
+class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What to run. Plain data: it can be sent to another process."""
+
+    scenario: Scenario
+    variant: str  # one of the scenario's, by name
+    seed: int
+    settings: Mapping[str, str] = {}  # set by name, as they are written
+    history: tuple[Entry, ...] = ()  # what was used before the start
+
+
+def run_variant(
+    order: RunOrder, folder: Path, *, phrase: Phrase = code_of, onlooker: Onlooker | None = None
+) -> RunAbout:
+    """Run *order* and write *folder*, which is called after the run.
+
+    Same order, same bytes in every file. A run that *onlooker* stops is written like any other, and
+    says that it is not complete. Raises a `FairleadError` for what cannot be simulated or written.
+    """
+    scenario = with_settings(order.scenario, {**order.settings, "seed": str(order.seed)})
+    variant = scenario.by_name[order.variant]
+    prepared = prepare(scenario, variant, order.seed, order.history)
+    resources = prepared.state.resources
+    writer = RunWriter(folder, resources, phrase)
+    try:
+        run = _Run(scenario, variant, prepared, writer)
+        return run.to_end(order, folder.name, onlooker or Patient())
+    except BaseException:
+        writer.give_up()
+        raise
+
+
+class _Run:
+    """One simulation with all that listens to it."""
+
+    def __init__(
+        self, scenario: Scenario, variant: Variant, prepared: Prepared, writer: RunWriter
+    ) -> None:
+        rules = prepared.rules
+        horizon_ms = None if rules.until_ms is None else rules.until_ms - rules.start_ms
+        self._scenario = scenario
+        self._work = work_marks(scenario)
+        self._variant = variant
+        self._rules = rules
+        self._writer = writer
+        self._resources = prepared.state.resources
+        self._parents = measured_queues(scenario, prepared.state)
+        check_texts(self._parents)
+        self._measures = Measures(
+            self._resources, self._parents, start_ms=rules.start_ms, horizon_ms=horizon_ms
+        )
+        self._shares = ShareFollower(
+            self._measures,
+            prepared.state,
+            prepared.settings,
+            start_ms=rules.start_ms,
+            horizon_ms=horizon_ms,
+        )
+        self._simulation = prepared.simulation(self._listen, self._shares)
+
+    def to_end(self, order: RunOrder, name: str, onlooker: Onlooker) -> RunAbout:
+        """Let time pass, and write what it came to."""
+        simulation, writer = self._simulation, self._writer
+        rules = self._rules
+        onlooker.begin(name, rules.start_ms, rules.until_ms, jobs_to_come(self._scenario))
+        is_complete = simulation.run(lambda: onlooker.may_go_on(simulation.now_ms, writer.finished))
+        summary, series = self._measures.end(simulation.now_ms)
+        about = RunAbout(
+            name=name,
+            scenario=self._scenario.name,
+            variant=self._variant.name,
+            policy=self._variant.policy,
+            seed=order.seed,
+            settings=dict(order.settings),
+            history=history_mark(order.history),
+            complete=is_complete,
+            start_ms=rules.start_ms,
+            end_ms=simulation.now_ms,
+            cycles=simulation.cycles,
+            resources=self._resources,
+            parents=self._parents,
+            bucket_ms=series.bucket_ms,
+            work=self._work,
+        )
+        return writer.end(about, summary, series)
+
+    def _listen(self, happening: Happening) -> None:
+        self._measures(happening)
+        self._writer(happening)

@@ -1,0 +1,1 @@
+"""Whether a scenario can be simulated, and where its results would mislead."""

@@ -1,0 +1,1 @@
+"""What a scenario file may say: every field, its type and its meaning."""

@@ -1,0 +1,81 @@
+"""What one field of a scenario may hold, for its reader and for its JSON Schema alike.
+
+In the file an amount is a quantity and a length of time a duration. Here they are whole numbers
+already, and what is written beside the type says how the file has them.
+"""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta
+
+DURATION: Final = "duration"
+TIME: Final = "time"
+FACTOR: Final = "factor"
+POSITIVE_FACTOR: Final = "positive-factor"
+QUANTITIES: Final = "quantities"
+AS_WRITTEN: Final = "as-written"
+
+MOST_BASE_UNITS: Final = 2**63 - 1
+"""Of one amount: columns of tables that other programs read have 64 bits."""
+
+MORE_THAN_ANY: Final = "expected less than any cluster has: at most 2^63 - 1 base units"
+
+SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
+    DURATION: {"type": "string", "pattern": "^(0|([0-9]+(\\.[0-9]*)?(ms|s|m|h|d|w|y))+)$"},
+    TIME: {"type": "string", "format": "date-time"},
+    FACTOR: {"type": "number", "minimum": 0},
+    POSITIVE_FACTOR: {"type": "number", "exclusiveMinimum": 0},
+    QUANTITIES: {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
+    AS_WRITTEN: {"type": "object"},
+}
+"""How each looks in the file."""
+
+DurationMs: TypeAlias = Annotated[int, Meta(extra={"form": DURATION})]
+TimeMs: TypeAlias = Annotated[int, Meta(extra={"form": TIME})]
+Factor: TypeAlias = Annotated[Decimal, Meta(extra={"form": FACTOR})]
+PositiveFactor: TypeAlias = Annotated[Decimal, Meta(extra={"form": POSITIVE_FACTOR})]
+Quantities: TypeAlias = Annotated[dict[str, int], Meta(extra={"form": QUANTITIES})]
+AsWritten: TypeAlias = Annotated[dict[str, Any], Meta(extra={"form": AS_WRITTEN})]
+Whole: TypeAlias = Annotated[int, Meta(ge=0)]
+Positive: TypeAlias = Annotated[int, Meta(ge=1)]
+
+
+def says(description: str) -> Meta:
+    """Return what an editor shows beside a field."""
+    return Meta(description=description)
+
+
+def in_file(field: str) -> str:
+    """Return how a field is called in the file: ``half_life_ms`` is ``halfLife``."""
+    first, *rest = field.removesuffix("_ms").split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+GPU: Final = "nvidia.com/gpu"
+
+
+def full_names(amounts: Mapping[str, int] | None) -> dict[str, int]:
+    """Return *amounts* by the names that nodes have; None is none."""
+    return {full_name(resource): amount for resource, amount in (amounts or {}).items()}
+
+
+def full_name(resource: str) -> str:
+    """Return the name that nodes have for *resource*."""
+    return GPU if resource == "gpu" else resource
+
+
+def as_written(known: Iterable[str]) -> set[str]:
+    """Return the names by which a scenario may call what is *known*."""
+    names = set(known)
+    return names | {"gpu"} if GPU in names else names
+
+
+def added_up(several: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the sum of *several*, by resource."""
+    total: dict[str, int] = {}
+    for amounts in several:
+        for resource, amount in amounts.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total

@@ -1,0 +1,191 @@
+"""How a scenario file looks: every field, its type and what it means.
+
+The reader, the JSON Schema and whoever makes a simulation of it all go by these.
+"""
+
+from decimal import Decimal
+from typing import Annotated, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from fairlead.policy.contract import PolicyName
+from fairlead.sim.scenario.form.fields import (
+    AsWritten,
+    DurationMs,
+    Factor,
+    Quantities,
+    TimeMs,
+    Whole,
+    in_file,
+    says,
+)
+from fairlead.sim.scenario.form.work_form import ONE, WorkForm
+
+API_VERSION: Final = "fairlead/v1"
+KIND: Final = "Scenario"
+MOST_NODES: Final = 50_000  # of one group
+NEVER: Final = Decimal(0)
+CYCLE_MS: Final = 1000  # the least time between cycles that nobody wrote a time for
+FIRST_MONDAY_MS: Final = 1_767_571_200_000  # 2026-01-05T00:00:00Z
+
+
+NodeCount: TypeAlias = Annotated[int, Meta(ge=1, le=MOST_NODES)]
+
+
+class TaintForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """Keeps away pods that do not tolerate it."""
+
+    key: str
+    value: str = ""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+
+
+class NodeGroupForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """Nodes that are alike: NAME-1, NAME-2 and so on, or NAME alone without a count."""
+
+    name: str
+    count: Annotated[NodeCount | None, says("How many; else one.")] = None
+    capacity: Annotated[Quantities, says("Of each node; gpu is short for nvidia.com/gpu.")]
+    labels: dict[str, str] = {}
+    taints: tuple[TaintForm, ...] = ()
+
+
+class NodeChangeForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """Nodes that fail, or are added."""
+
+    at_ms: Annotated[DurationMs, says("Since the start.")]
+    lose: Annotated[tuple[str, ...], says("Names of nodes, or of groups for all of them.")] = ()
+    for_ms: Annotated[DurationMs | None, says("Lost nodes are back after it; else never.")] = None
+    add: NodeGroupForm | None = None
+
+
+class ClusterForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """The nodes, and what happens to them."""
+
+    nodes: tuple[NodeGroupForm, ...] = ()
+    changes: tuple[NodeChangeForm, ...] = ()
+
+
+class QueueForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """A queue for whatever rules; those who name it as parent are below it."""
+
+    name: str
+    parent: str | None = None
+    guaranteed: Annotated[Quantities | None, says("What it can have whenever it asks.")] = None
+    limit: Annotated[Quantities | None, says("What it may hold at most.")] = None
+    weight: Annotated[Factor, says("How what is left over is divided.")] = ONE
+    priority: Annotated[int | None, says("Of the queue, under kai.")] = None
+    borrow_limit: Annotated[Quantities | None, says("At most so much above guaranteed.")] = None
+    lend_limit: Annotated[Quantities | None, says("At most so much lent to others.")] = None
+    min_runtime_ms: Annotated[
+        DurationMs | None, says("Nobody is evicted before it ran so long.")
+    ] = None
+
+
+class WindowForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """Which past use counts."""
+
+    type: Literal["sliding", "tumbling", "cron"] = "sliding"
+    length_ms: DurationMs | None = None
+    start_ms: TimeMs | None = None
+    cron: str | None = None
+    time_zone: str | None = None
+
+
+class UsageForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """How past use counts, under kai."""
+
+    k: Annotated[Factor | None, says("How much it counts; 0: not at all.")] = None
+    window: Annotated[DurationMs | WindowForm | None, says("Else the last 7 days.")] = None
+    half_life_ms: Annotated[DurationMs | None, says("After it, use counts half.")] = None
+    charge: Annotated[Literal["all", "over-quota"] | None, says("Which use counts.")] = None
+    sum: Literal["exact", "sampled"] | None = None
+    resolution_ms: Annotated[DurationMs | None, says("Between two samples.")] = None
+    fetch_interval_ms: Annotated[DurationMs, says("How often the scheduler asks.")] = 60_000
+
+
+class PolicyForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """Rules to run the work under."""
+
+    policy: PolicyName
+    name: Annotated[str | None, says("Else that of the policy.")] = None
+    faithful: Annotated[bool, says("As the namesake does, also where we would do better.")] = False
+    fair_sharing: Annotated[bool | None, says("Under kueue; inline queues have it.")] = None
+    usage: Annotated[UsageForm | None, says("In place of that of the scenario; under kai.")] = None
+    settings: Annotated[
+        AsWritten, says("The section of fairlead/v1 Settings for kueue or elastic-quota.")
+    ] = {}
+
+
+class CycleForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """When the scheduler looks."""
+
+    at_most_every_ms: Annotated[
+        DurationMs | None, says("Between cycles, when something changed; else 1s.")
+    ] = None
+    every_ms: Annotated[DurationMs | None, says("A fixed period instead.")] = None
+    look_again_ms: Annotated[DurationMs, says("Where time alone may change a decision.")] = 60_000
+
+
+class PodsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """What pods need to start and to stop."""
+
+    grace_ms: Annotated[DurationMs, says("From being told to leave until it stopped.")] = 0
+    start_up_ms: Annotated[DurationMs, says("From its place until it works.")] = 0
+    restart_ms: Annotated[DurationMs, says("In addition, after an eviction.")] = 0
+
+
+class OrderFaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """How often an order about one pod goes wrong: chances, which add up to 1 at most."""
+
+    refused: Annotated[Factor, says("The cluster refuses it at once.")] = NEVER
+    late: Annotated[Factor, says("The cluster does it after a delay.")] = NEVER
+    lost: Annotated[Factor, says("The cluster never does it, and no answer comes.")] = NEVER
+    delay_ms: Annotated[DurationMs, says("Of a late order.")] = 10_000
+
+
+class FaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """What of a plan the cluster does not do as it is told; else it does all of it at once."""
+
+    bind: Annotated[OrderFaultsForm, says("Of orders to start a pod.")] = OrderFaultsForm()
+    evict: Annotated[OrderFaultsForm, says("Of orders to stop a pod.")] = OrderFaultsForm()
+    patience_ms: Annotated[
+        DurationMs, says("After it an order without an answer is looked into.")
+    ] = 30_000
+
+
+class SpecForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """What to simulate."""
+
+    start_ms: Annotated[
+        TimeMs, says("A full hour of 1970 to 2200; else Monday 2026-01-05T00:00:00Z.")
+    ] = FIRST_MONDAY_MS
+    duration_ms: Annotated[DurationMs | None, says("Else until all work is done.")] = None
+    seed: Annotated[Whole, says("Same seed, same results.")] = 0
+    cluster: ClusterForm = ClusterForm()
+    queues: Annotated[tuple[QueueForm, ...], says("Or else manifests.")] = ()
+    manifests: Annotated[
+        tuple[str, ...], says("Files and folders, seen from the folder of this file.")
+    ] = ()
+    policies: tuple[PolicyName | PolicyForm, ...] = ()
+    cycle: CycleForm = CycleForm()
+    pods: PodsForm = PodsForm()
+    faults: Annotated[FaultsForm | None, says("Orders that go wrong; else none.")] = None
+    usage: UsageForm | None = None
+    work: tuple[WorkForm, ...]
+
+
+class MetadataForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """What the scenario is called."""
+
+    name: str
+
+
+class ScenarioForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """A simulation: cluster, queues, rules and work."""
+
+    api_version: Literal["fairlead/v1"]
+    kind: Literal["Scenario"]
+    metadata: MetadataForm
+    spec: SpecForm

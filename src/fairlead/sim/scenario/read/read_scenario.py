@@ -1,0 +1,371 @@
+"""Reads a scenario file: what it says, or everything that is wrong with it, each with its line."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import Final, NamedTuple
+
+import msgspec
+
+from fairlead.errors import Finding, Severity
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.documents import Document, read_documents
+from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.manifest.text.values import Value
+from fairlead.model.duration import format_duration
+from fairlead.model.execution.after_plan import let_foreign_pods_leave
+from fairlead.model.node import Node
+from fairlead.model.state import ClusterState
+from fairlead.policy.contract import PolicyName
+from fairlead.sim.scenario.check.advice import (
+    Doubt,
+    evicted_all_the_same,
+    inexpressible,
+    pods_of_nothing,
+    quotas_of_nothing,
+)
+from fairlead.sim.scenario.check.room import Kind, PodRoom, QueueRoom, Room
+from fairlead.sim.scenario.check.size import too_large
+from fairlead.sim.scenario.check.spec import check_spec, policy_forms
+from fairlead.sim.scenario.check.trace import check_trace
+from fairlead.sim.scenario.check.work import (
+    RENAME,
+    JobNames,
+    Offer,
+    check_work,
+    gangs_of,
+    queues_for_jobs,
+)
+from fairlead.sim.scenario.form.scenario_form import (
+    API_VERSION,
+    KIND,
+    PolicyForm,
+    ScenarioForm,
+    SpecForm,
+)
+from fairlead.sim.scenario.kueue_nodes import unseen_by_kueue
+from fairlead.sim.scenario.policy_overrides import PolicyOverrides
+from fairlead.sim.scenario.read.convert_work import WorkConverter
+from fairlead.sim.scenario.read.read_form import read_form
+from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.variant.load_variant import load_variant
+from fairlead.sim.scenario.variant.nodes import Tell, check_changes, take_out_later_nodes
+from fairlead.sim.scenario.variant.objects import told_of_scenario, told_where_named
+from fairlead.sim.scenario.variant.queue_tree import QueueTree
+from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
+
+_MOST_KINDS: Final = 5  # that are told of a file with other objects
+_ROOM: Final[Mapping[Kind, str]] = {
+    "pod": "ask for less in each pod, or add a node that holds it",
+    "gang": "ask for fewer pods or less in each, or add nodes",
+    "queue": "ask for less, or let the queue and those above it hold more",
+}
+
+
+class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a file. ``scenario`` is None exactly when some finding is an error."""
+
+    scenario: Scenario | None
+    findings: tuple[Finding, ...]
+
+
+def read_scenario(path: str, also: Sequence[PolicyName] = ()) -> ScenarioResult:
+    """Read the scenario in the file at *path*, and the manifests that it names.
+
+    It is read under the rule sets that it lists, and under those of *also*, which become variants
+    of the same name if it lists none of that rule set. Never raises for what a file holds. Traces
+    are read to see whether their jobs can run. Cost: linear in the files, in manifests once for
+    each rule set.
+    """
+    findings = Findings()
+    return scenario_of(read_documents([path], findings), path, also, findings)
+
+
+def scenario_of(
+    documents: list[Document],
+    path: str,
+    also: Sequence[PolicyName],
+    findings: Findings,
+    asked: Sequence[str] = (),
+) -> ScenarioResult:
+    """Return the scenario in *documents*, which were read from *path* with these *findings*.
+
+    Where *asked* names variants or rule sets, only of those is told how they would mislead.
+    """
+    document = _only_scenario(documents, path, findings)
+    if document is None or findings.has_errors:
+        return ScenarioResult(scenario=None, findings=tuple(findings))
+    folder = str(FilePath(path).parent)
+    reading = _Reading(document, folder, tuple(also), findings, frozenset(asked))
+    scenario = reading.scenario()
+    told = (*findings, *reading.of_objects)
+    has_errors = any(finding.severity == "error" for finding in told)
+    assert has_errors or scenario is not None
+    in_order = sorted(told, key=lambda each: (each.file != document.source.file, each.line or 0))
+    return ScenarioResult(
+        scenario=None if has_errors else scenario, findings=tuple(dict.fromkeys(in_order))
+    )
+
+
+def _only_scenario(documents: list[Document], path: str, findings: Findings) -> Document | None:
+    found = [each for each in documents if each.value.get("kind") == KIND]
+    if len(found) == 1 == len(documents):
+        return found[0]
+    fix = f"write one object with apiVersion: {API_VERSION} and kind: {KIND}"
+    if documents:
+        # What is no scenario is one too many, or else the last one is.
+        first = next((each for each in documents if each.value.get("kind") != KIND), documents[-1])
+        message = f"found {_count(found, 'scenario')} in {_count(documents, 'object')}, "
+        message += f"of {_kinds(documents)}, expected one alone"
+        named = first.value.get("kind")
+        guess = did_you_mean(named, [KIND]) if isinstance(named, str) and not found else ""
+        first.source.report(findings, "error", "unknown-kind", ("kind",), message, guess or fix)
+    elif not findings.has_errors:  # else what is wrong is told
+        message = "found no object, expected a scenario"
+        findings.add("error", "unknown-kind", file=path, message=message, fix=fix)
+    return None
+
+
+def _count(items: Sequence[object], noun: str) -> str:
+    return f"{len(items):,} {noun}" + ("" if len(items) == 1 else "s")
+
+
+def _kinds(documents: Sequence[Document]) -> str:
+    """Return which kinds there are, as far as that is short."""
+    kinds = [each.value.get("kind") for each in documents]
+    named = list(dict.fromkeys(quote(kind) if isinstance(kind, str) else "none" for kind in kinds))
+    more = f" and {len(named) - _MOST_KINDS:,} more" if len(named) > _MOST_KINDS else ""
+    return f"kind {', '.join(named[:_MOST_KINDS])}{more}"
+
+
+class _Loaded(NamedTuple):
+    """The cluster under one rule set: as it begins, and all nodes that ever are."""
+
+    variant: Variant
+    state: ClusterState
+    nodes: Mapping[str, Node]
+
+
+class _Reading:
+    """One file on its way to a scenario."""
+
+    def __init__(
+        self,
+        document: Document,
+        folder: str,
+        also: tuple[PolicyName, ...],
+        findings: Findings,
+        asked: frozenset[str],
+    ) -> None:
+        self._document = document
+        self._source = document.source
+        self._folder = folder
+        self._also = also
+        self._findings = findings
+        self._asked = asked
+        self.of_objects: list[Finding] = []  # about its objects and its traces
+        self._log_jobs: dict[str, int] = {}
+
+    def scenario(self) -> Scenario | None:
+        """Return the scenario; None as soon as going on makes no sense."""
+        form = read_form(self._document, ScenarioForm, self._findings)
+        spec = form.spec
+        if not self._findings.has_errors:
+            check_spec(spec, self._tell)
+        if self._findings.has_errors:
+            return None
+        self._warn(quotas_of_nothing(spec))
+        loaded = self._load_all(spec)
+        if not loaded:
+            return None
+        variants = tuple(each.variant for each in loaded)
+        self._warn(pods_of_nothing(spec.work, _resources_of_nodes(loaded[0])))
+        work = self._work(spec, loaded)
+        if spec.duration_ms is None and any(map(is_endless, work)):
+            message = "found work without end and no duration, expected one"
+            self._tell(("spec", "duration"), "missing-field", message, "add duration, such as 7d")
+        if not self._findings.has_errors:
+            for path, message, fix in too_large(spec, work, PolicyOverrides()):
+                self._tell(path, "out-of-range", message, fix)
+        return Scenario(
+            name=form.metadata.name,
+            file=self._source.file,
+            folder=self._folder,
+            spec=spec,
+            variants=variants,
+            work=work,
+            log_jobs=self._log_jobs,
+        )
+
+    def _load_all(self, spec: SpecForm) -> list[_Loaded]:
+        """Return each rule set with the cluster under it; none at all if one cannot be had."""
+        forms: list[PolicyForm | None] = [*policy_forms(spec)] or [None]
+        forms += [PolicyForm(policy=policy) for policy in self._also]
+        listed = len(forms) - len(self._also)
+        loaded: list[_Loaded] = []
+        for place, form in enumerate(forms):
+            if place >= listed and form and _has(loaded, form.policy):
+                continue
+            variant = load_variant(spec, self._source.file, self._folder, form, place)
+            told = told_of_scenario(
+                variant.result.findings, variant.text_name, variant.objects, self._source
+            )
+            self.of_objects += told_where_named(told, spec, self._folder, self._source)
+            assembled = variant.result.assembled
+            if assembled is None:
+                continue
+            named = form or PolicyForm(policy=assembled.policy)
+            self._advise(spec, named)
+            state = assembled.state
+            nodes = self._check_state(spec, state)
+            found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
+            self._doubt(spec, state, found)
+            loaded.append(_Loaded(found, state, nodes))
+        if spec.usage is not None and not _has(loaded, "kai"):
+            message = "found usage and no policy that looks at past use"
+            self._report("advice", ("spec", "usage"), "no-effect", message, "add the policy kai")
+        is_whole = not any(each.severity == "error" for each in self.of_objects)
+        return loaded if is_whole and not self._findings.has_errors else []
+
+    def _advise(self, spec: SpecForm, form: PolicyForm) -> None:
+        if spec.queues:
+            for path, message in inexpressible(QueueTree(spec.queues, spec.cluster), form.policy):
+                fix = f"remove it, or do not compare by it under {form.policy}"
+                self._report("advice", path, "no-effect", message, fix)
+
+    def _check_state(self, spec: SpecForm, state: ClusterState) -> Mapping[str, Node]:
+        """Check what is known of the cluster only when its objects are read; return all nodes."""
+        if state.workloads:
+            message = f"found {len(state.workloads)} workloads in the manifests, expected none: "
+            message += "all work of a simulation is told under work"
+            fix = "name only manifests with queues, nodes and settings"
+            self._tell(("spec", "manifests"), "contradiction", message, fix)
+        if not state.nodes:
+            message = "found no nodes, expected some"
+            self._tell(("spec", "cluster", "nodes"), "missing-field", message, "add nodes")
+        let_foreign_pods_leave(state)
+        nodes = take_out_later_nodes(spec.cluster, state)
+        check_changes(spec.cluster, [name for name in nodes if name in state.nodes], self._tell)
+        return nodes
+
+    def _work(self, spec: SpecForm, loaded: list[_Loaded]) -> tuple[WorkPart, ...]:
+        first = loaded[0].state
+        capacity = dict(zip(first.resources, first.capacity, strict=True))
+        converter = WorkConverter(self._folder, capacity, spec.start_ms, self._tell)
+        parts: dict[Path, WorkPart] = {}
+        for place, form in enumerate(spec.work):
+            path: Path = ("spec", "work", place)
+            part = converter.part(form, _at(self._document.value, path), path)
+            if part is not None:
+                parts[path] = part
+        names = JobNames(converter.job_places, parts, spec.duration_ms)
+        self._check_work(parts, converter.job_places, loaded, names)
+        for clash in names.clashes():
+            self._tell(clash.path, "duplicate-entry", clash.message, RENAME)
+        self._advise_late_jobs(spec, parts.values(), converter.job_places)
+        return tuple(parts.values())
+
+    def _advise_late_jobs(
+        self, spec: SpecForm, parts: Iterable[WorkPart], job_places: Mapping[str, Path]
+    ) -> None:
+        """Tell jobs that are told one by one and come when all is over."""
+        for part in parts:
+            for job in part.jobs if isinstance(part, JobList) else ():
+                if spec.duration_ms is not None and job.submit_ms >= spec.duration_ms:
+                    end = format_duration(spec.duration_ms)
+                    message = f"found a job that comes at {format_duration(job.submit_ms)}, when "
+                    message += f"the simulation is over after {end}"
+                    path = (*job_places[job.name], "at")
+                    self._report("advice", path, "no-effect", message, "write a longer duration")
+
+    def _check_work(
+        self,
+        parts: Mapping[Path, WorkPart],
+        job_places: Mapping[str, Path],
+        loaded: list[_Loaded],
+        names: JobNames,
+    ) -> None:
+        """Check whether jobs can run on the cluster."""
+        offers = [
+            Offer(queues_for_jobs(state, variant.policy), state.resources)
+            for variant, state, _ in loaded
+        ]
+        room = self._room(loaded)
+        for path, part in parts.items():
+            if isinstance(part, TraceWork):
+                checked = check_trace(part, offers, room, names)
+                self.of_objects += checked.findings
+                self._log_jobs[part.name] = checked.jobs
+                continue
+            for offer in offers:
+                before = len(self._findings)
+                check_work(part, offer, path, job_places, self._tell)
+                if len(self._findings) > before:
+                    break  # the other rule sets would say the same
+            else:
+                for each in gangs_of(part, path, job_places):
+                    for lack in room.lacks(each.gang, each.queues):
+                        message = f"found {lack.what}: {lack.waits}"
+                        self._report("warning", each.path, "unusable", message, _ROOM[lack.kind])
+
+    def _room(self, loaded: Sequence[_Loaded]) -> Room:
+        """Return what bounds gangs; nodes are the same under all rules, but Kueue sees none."""
+        nodes = next(
+            (
+                PodRoom(each.nodes.values(), each.state)
+                for each in loaded
+                if each.variant.policy != "kueue"
+            ),
+            None,
+        )
+        queues: dict[PolicyName, QueueRoom] = {}
+        for variant, state, _ in loaded:
+            if variant.policy not in queues and self._is_asked_for(variant):
+                queues[variant.policy] = QueueRoom(state, variant.policy)
+        return Room(nodes, queues)
+
+    def _doubt(self, spec: SpecForm, state: ClusterState, variant: Variant) -> None:
+        """Tell what the results of *variant* would not show as it is meant, if they are wanted."""
+        if self._is_asked_for(variant):
+            if variant.policy == "kueue":
+                self._warn(unseen_by_kueue(spec, state))
+            self._warn(evicted_all_the_same(spec.work, variant.policy))
+
+    def _is_asked_for(self, variant: Variant) -> bool:
+        return not self._asked or bool(self._asked & {variant.name, variant.policy})
+
+    def _warn(self, doubts: Iterable[Doubt]) -> None:
+        for path, code, message, fix in doubts:
+            self._report("warning", path, code, message, fix)
+
+    @property
+    def _tell(self) -> Tell:
+        return lambda path, code, message, fix: self._report("error", path, code, message, fix)
+
+    def _report(self, severity: Severity, path: Path, code: str, message: str, fix: str) -> None:
+        self._source.report(self._findings, severity, code, path, message, fix)
+
+
+def _resources_of_nodes(loaded: _Loaded) -> set[str]:
+    """Return what some node has, of all that ever are; they are the same under all rules."""
+    resources = loaded.state.resources
+    amounts = (node.allocatable for node in loaded.nodes.values())
+    return {
+        name for each in amounts for name, amount in zip(resources, each, strict=True) if amount
+    }
+
+
+def _has(loaded: Sequence[_Loaded], policy: PolicyName) -> bool:
+    return any(each.variant.policy == policy for each in loaded)
+
+
+def _at(value: Value, path: Path) -> Value:
+    for step in path:
+        match value, step:
+            case dict(), str():
+                value = value.get(step)
+            case list(), int():
+                value = value[step]
+            case _:
+                raise AssertionError(f"nothing is written at {quote(str(path))}")
+    return value

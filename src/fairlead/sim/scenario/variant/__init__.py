@@ -1,0 +1,1 @@
+"""What becomes of a scenario under one rule set: objects, cluster and work."""

@@ -1,0 +1,156 @@
+"""The inline queues of a scenario as a tree, with what every rule set needs to know of them.
+
+All three share quota, but only of what somebody has a guarantee or a limit of. A resource that no
+queue names is *free*: everybody may have all of it, and only the nodes bound it. Where nothing is
+guaranteed to anybody, nothing is free, and all of the cluster is divided by weight.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.sim.scenario.form.fields import added_up, full_names
+from fairlead.sim.scenario.form.scenario_form import ClusterForm, QueueForm
+from fairlead.sim.scenario.variant.nodes import Tell, first_capacity, most_capacity
+
+MOST_LEVELS: Final = 2000
+"""Of queues below each other: no company is that deep, and every job is counted at each of them."""
+
+
+def in_circles(parents: Mapping[str, str | None]) -> set[str]:
+    """Return who is its own ancestor, by the parent of each. Cost: linear, however deep."""
+    found: set[str] = set()
+    passed: set[str] = set()
+    for name in parents:
+        way: dict[str, None] = {}  # from here up, in order
+        at: str | None = name
+        while at is not None and at in parents and at not in passed and at not in way:
+            way[at] = None
+            at = parents[at]
+        if at is not None and at in way:
+            steps = list(way)
+            found.update(steps[steps.index(at) :])
+        passed.update(way)
+    return found
+
+
+def first_too_deep(parents: Mapping[str, str | None]) -> str | None:
+    """Return a queue that is deeper than `MOST_LEVELS`, the least deep of those; None: none is."""
+    below: dict[str | None, list[str]] = {}
+    for name, parent in parents.items():
+        below.setdefault(parent, []).append(name)
+    level = below.get(None, [])
+    for _ in range(MOST_LEVELS):
+        level = [name for above in level for name in below.get(above, [])]
+    return level[0] if level else None
+
+
+QUEUES: Final[Path] = ("spec", "queues")
+
+
+class QueueTree:
+    """Queues that were checked, and the cluster that they share."""
+
+    def __init__(self, queues: Sequence[QueueForm], cluster: ClusterForm) -> None:
+        """Add up what the inner queues have. Cost: queues times resources."""
+        self.queues = queues
+        self.capacity = first_capacity(cluster)
+        self.most = most_capacity(cluster)
+        self.children: dict[str | None, list[QueueForm]] = {}
+        for queue in queues:
+            self.children.setdefault(queue.parent, []).append(queue)
+        self.shared = _shared(queues, self.most)
+        self._places = {queue.name: place for place, queue in enumerate(queues)}
+        self._guaranteed: dict[str, dict[str, int]] = {}
+        for queue in reversed(self._parents_first()):
+            self._add_up(queue)
+
+    def path(self, queue: QueueForm) -> Path:
+        """Return where *queue* is written."""
+        return (*QUEUES, self._places[queue.name])
+
+    def is_leaf(self, queue: QueueForm) -> bool:
+        """Return whether jobs can be in it."""
+        return queue.name not in self.children
+
+    def guaranteed(self, queue: QueueForm) -> Mapping[str, int]:
+        """Return what *queue* has of what is shared; one that does not say has what is below it."""
+        return self._guaranteed[queue.name]
+
+    def guaranteed_below(self, name: str | None) -> dict[str, int]:
+        """Return what the queues just below have together; None: all of them."""
+        return added_up(self.guaranteed(child) for child in self.children.get(name, []))
+
+    def ceiling(self, queue: QueueForm) -> dict[str, int]:
+        """Return what *queue* may hold at most, by its limit and by what it may borrow."""
+        guaranteed = self.guaranteed(queue)
+        most = {
+            resource: guaranteed.get(resource, 0) + amount
+            for resource, amount in full_names(queue.borrow_limit).items()
+        }
+        for resource, limit in full_names(queue.limit).items():
+            most[resource] = min(limit, most.get(resource, limit))
+        return most
+
+    def left_over(self) -> dict[str, int]:
+        """Return what of the cluster is guaranteed to nobody, of what is shared."""
+        promised = self.guaranteed_below(None)
+        return {
+            resource: max(0, self.capacity.get(resource, 0) - promised.get(resource, 0))
+            for resource in self.shared
+        }
+
+    def own_name(self, wish: str) -> str:
+        """Return a name that no queue has: *wish*, or it with a dash and more."""
+        names = {queue.name for queue in self.queues}
+        while wish in names:
+            wish += "-0"
+        return wish
+
+    def _parents_first(self) -> list[QueueForm]:
+        found = list(self.children.get(None, []))
+        for queue in found:  # which grows
+            found += self.children.get(queue.name, [])
+        return found
+
+    def _add_up(self, queue: QueueForm) -> None:
+        own = full_names(queue.guaranteed)
+        if queue.guaranteed is None:
+            own = self.guaranteed_below(queue.name)
+        self._guaranteed[queue.name] = {name: own.get(name, 0) for name in self.shared}
+
+
+def _shared(queues: Sequence[QueueForm], there: Mapping[str, int]) -> tuple[str, ...]:
+    if not any(queue.guaranteed for queue in queues):
+        named = set(there)
+    else:
+        named = set()
+    for queue in queues:
+        for amounts in (queue.guaranteed, queue.limit, queue.borrow_limit, queue.lend_limit):
+            named.update(full_names(amounts))
+    return tuple(sorted(named))
+
+
+def check_queues(queues: Sequence[QueueForm], tell: Tell) -> None:
+    """Tell which queues have no place in a tree: two of one name, no such parent, a circle."""
+    by_name: dict[str, QueueForm] = {}
+    for place, queue in enumerate(queues):
+        if by_name.setdefault(queue.name, queue) is not queue:
+            message = f"found a second queue {quote(queue.name)}, expected a name each"
+            tell((*QUEUES, place, "name"), "duplicate-object", message, "rename one of them")
+    parents = {name: queue.parent for name, queue in by_name.items()}
+    circles, too_deep = in_circles(parents), first_too_deep(parents)
+    for place, queue in enumerate(queues):
+        if queue.parent is None:
+            continue
+        if queue.parent not in by_name:
+            hint = did_you_mean(queue.parent, by_name) or "add it, or remove parent"
+            message = f"found the parent {quote(queue.parent)}, which does not exist"
+            tell((*QUEUES, place, "parent"), "missing-parent", message, hint)
+        elif queue.name in circles:
+            message = f"found the parent {quote(queue.parent)}, which is below this queue"
+            tell((*QUEUES, place, "parent"), "cycle", message, "remove one of the parents")
+        elif queue.name == too_deep:
+            message = f"found a queue with {MOST_LEVELS:,} above it, expected fewer levels"
+            tell((*QUEUES, place, "parent"), "too-deep", message, "leave out levels in between")

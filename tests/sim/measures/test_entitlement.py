@@ -1,0 +1,121 @@
+"""What is due to queues, by one yardstick for all rule sets."""
+
+from collections.abc import Collection
+from decimal import Decimal
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.model.axes import Axis, QueueName, QuotaAxes
+from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAdded, WorkloadStarted
+from fairlead.model.node import Node
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import numbered_pod
+from fairlead.sim.engine.happenings import CapacityChanged, Happening
+from fairlead.sim.engine.workload_maker import WorkloadMaker
+from fairlead.sim.measures.entitlement import EntitlementFollower
+from fairlead.sim.scenario.variant.prepare import prepare
+from tests.scale_examples import scale_examples
+from tests.sim.random_scenarios import POLICIES, Document, documents, read
+from tests.sim.small_cluster import DEVICE, GPU, RESOURCES, cluster, job, queue
+
+GPU_PLACE = RESOURCES.index(GPU)
+
+
+def ask(state: ClusterState, queue_name: str, gpus: int) -> None:
+    made = WorkloadMaker(state, "kai").workload(job(f"of-{queue_name}", queue_name, gpus=gpus))
+    state.apply(WorkloadAdded(made))
+
+
+def gpus_due(state: ClusterState) -> dict[str, int]:
+    everything = EntitlementFollower(state).everything(0)
+    return {name: each[GPU_PLACE] // DEVICE for name, each in everything.entitled.items()}
+
+
+def test_guarantees_go_first_and_the_rest_by_weight() -> None:
+    """16 GPUs: a owns 4 and wants 12, b weighs 2 and wants 12, c wants 1.
+
+    4 for a and 1 for c; the other 11 by 1 to 2: a has 4 + 11/3, b 22/3; whole devices: 8 and 7.
+    """
+    state = cluster([queue("a", gpus=4), queue("b", weight="2"), queue("c")], {"n": 16})
+    for name, wanted in (("a", 12), ("b", 12), ("c", 1)):
+        ask(state, name, wanted)
+    due = gpus_due(state)
+    assert due["c"] == 1
+    assert due["a"] + due["b"] == 15
+    assert due["b"] in (7, 8)
+
+
+def test_nobody_is_due_more_than_it_wants() -> None:
+    state = cluster([queue("a", gpus=8), queue("b")], {"n": 16})
+    ask(state, "a", 3)
+    assert gpus_due(state) == {"a": 3, "b": 0}
+
+
+def test_what_is_held_is_wanted() -> None:
+    state = cluster([queue("a")], {"n": 16})
+    ask(state, "a", 3)
+    started = WorkloadStarted(
+        workload=next(iter(state.workloads)),
+        placements=(Placement(numbered_pod("main", 0), "n"),),
+        at_ms=0,
+    )
+    state.apply(started)
+    everything = EntitlementFollower(state).everything(5)
+    assert everything.at_ms == 5
+    assert everything.demand["a"][GPU_PLACE] == 3 * DEVICE
+
+
+def test_flavors_of_a_resource_are_added_up_and_quotas_stand_for_nodes_that_are_not_there() -> None:
+    """Two flavors of 3 and 5 GPUs, guaranteed to one queue that wants 6."""
+    axes = QuotaAxes([Axis(GPU, "old"), Axis(GPU, "new")])
+    state = ClusterState((GPU,), axes)
+    made = queue("a")
+    flavored = msgspec.structs.replace(
+        made,
+        weights=(Decimal(1), Decimal(1)),
+        guaranteed=(3 * DEVICE, 5 * DEVICE),
+        ceiling=(None, None),
+        borrow_limit=(None, None),
+        lend_limit=(None, None),
+    )
+    state.apply(QueueChanged(flavored))
+    made_job = WorkloadMaker(state, "kai").workload(job("j", "a", gpus=6))
+    state.apply(WorkloadAdded(made_job))
+    assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (6 * DEVICE,)
+    state.apply(NodeAdded(Node(name="n", allocatable=(4 * DEVICE,))))
+    # What is guaranteed is due even where nodes have less; beyond it there is nothing.
+    assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (6 * DEVICE,)
+    state.apply(QueueChanged(msgspec.structs.replace(flavored, guaranteed=(DEVICE, DEVICE))))
+    assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (4 * DEVICE,)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(25))
+@given(documents(), st.sampled_from(POLICIES))
+def test_what_is_followed_is_what_a_new_division_of_the_state_gives(
+    document: Document, policy: str
+) -> None:
+    scenario = read(document, policy)
+    prepared = prepare(scenario, scenario.by_name[policy])
+    follower = EntitlementFollower(prepared.state)
+    known = follower.everything(0)
+    happened: set[QueueName] = set()
+
+    def listen(happening: Happening) -> None:
+        if not isinstance(happening, CapacityChanged):
+            happened.add(QueueName(happening.job.queue))
+
+    def watch(now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
+        del until_ms
+        assert happened == set(queues), "whoever is told of what happens knows as much"
+        happened.clear()
+        change = follower.change(now_ms, queues)
+        known.entitled.update(change.entitled)
+        known.demand.update(change.demand)
+        plain = EntitlementFollower(prepared.state).everything(0)
+        assert plain == follower.everything(0) == known
+
+    prepared.simulation(listen, watch).run()
