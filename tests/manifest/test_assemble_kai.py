@@ -166,9 +166,10 @@ def test_only_the_nodes_and_jobs_of_the_shards_pool_count(
     assert sorted(assembled.state.workloads) == jobs
     assert set(assembled.state.queues) == {"a"}
     (finding,) = [each for each in found if each.code == "no-effect"]
-    own = f'the pool "{pool}"' if pool else "no pool"
-    start = f"found a shard for {own}; left out for their label kai.scheduler/node-pool: "
-    assert finding.message == start + left_out
+    own = f'the shard of the pool "{pool}"' if pool else "the default shard"
+    counts, _, nowhere = left_out.partition(";")
+    expected = f"{own}: {counts} belong to other pools and are left out{nowhere and ';' + nowhere}"
+    assert finding.message == expected
     assert (finding.severity, finding.path) == ("warning", "$.spec.partitionLabelValue")
 
 

@@ -27,7 +27,7 @@ def test_a_limit_below_the_quota_is_quoted_as_written(resource: str, expected: s
     weighed = resource.replace("}", ", overQuotaWeight: 1}")
     (finding,) = told(queue("a", resources=f"{{{', '.join([weighed, *others])}}}"))
     assert finding.path == f"$.spec.resources.{resource.partition(':')[0]}.limit"
-    assert finding.message == f"found a limit of {expected}; the limit holds"
+    assert finding.message == f"found a limit of {expected}; the limit applies"
 
 
 def test_more_guaranteed_than_there_is_is_quoted_in_the_units_of_queues() -> None:

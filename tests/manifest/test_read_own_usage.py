@@ -147,17 +147,19 @@ def test_the_reason_is_told() -> None:
     cursor, findings = cursor_of("spec: {usage: {k: -1, sum: sampled, window: {length: 30s}}}")
     read_settings(cursor)
     messages = " ".join(finding.message for finding in findings)
-    assert "found -1, expected 0 or more: below 0, who used much would get more" in messages
+    assert (
+        "found -1, expected 0 or more: below 0, a queue that used much would get more" in messages
+    )
     assert "shorter than the 1m between two samples: it may hold none" in messages
 
 
 DURATIONS = {
     "{halfLife: 1ns}": (
-        'found "1ns", expected at least 1ms, the shortest that we count',
+        'found "1ns", expected at least 1ms, the shortest duration that Fairlead counts',
         "remove it, so that past use does not fade within the window",
     ),
     "{staleness: 999us}": (
-        'found "999us", expected at least 1ms, the shortest that we count',
+        'found "999us", expected at least 1ms, the shortest duration that Fairlead counts',
         "remove it, or write the usual 5m",
     ),
     "{staleness: -1h}": (
@@ -201,10 +203,10 @@ def test_a_password_in_the_address_is_used_told_and_not_shown() -> None:
 
 NO_ADDRESS = {
     "http://admin:s3/cret@prom:9090": (
-        'found "http://...@prom:9090", which is no address: its host or port cannot be one'
+        'found "http://...@prom:9090", which is not an address: its host or port is not valid'
     ),
     "https://admin:s3cret@prom:99999": (
-        'found "https://...@prom:99999", which is no address: its host or port cannot be one'
+        'found "https://...@prom:99999", which is not an address: its host or port is not valid'
     ),
     "admin:s3cret@prom:9090": (
         'found "...@prom:9090", expected an address that begins with http:// or https://'

@@ -27,7 +27,7 @@ from fairlead.policy.contract import POLICY_NAMES, PolicyName
 def paused_collector() -> Iterator[None]:
     """Let nothing be collected meanwhile: for work that makes many objects and hardly any garbage.
 
-    Only cycles of references wait for the collector, so whoever works under this must leave none
+    Only cycles of references wait for the collector, so code that runs under this must leave none
     behind, or few. Afterwards the collector is as it was.
     """
     was_enabled = gc.isenabled()
@@ -74,7 +74,7 @@ def load(
         documents += read_bytes(text.encode(), name, findings)
     objects = [identify(document, findings) for document in documents]
     chosen = policy
-    if policy is None and (objects or not findings.has_errors):  # else what is wrong is told
+    if policy is None and (objects or not findings.has_errors):  # else what is wrong is reported
         chosen = choose_policy(objects, paths[0] if paths else "-", findings)
     collection, read = _read(objects, chosen, findings)
     if chosen:

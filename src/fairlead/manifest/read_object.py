@@ -1,4 +1,4 @@
-"""Reads one object by itself, and tells whether it can be used.
+"""Reads one object by itself, and finds out whether it can be used.
 
 What is wrong with an object is a finding on that object alone. A command that reads files refuses
 the whole input then; a live layer keeps the last good version of that object, and goes on. What

@@ -121,7 +121,7 @@ class PodObject(NamespacedObject, frozen=True, kw_only=True):
     priority_class: str = ""
     preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
     created_ms: int = 0
-    scheduled_ms: int | None = None  # when it got its node; read where its start is not told
+    scheduled_ms: int | None = None  # when it got its node; read where its start is not known
     started_ms: int | None = None
 
 

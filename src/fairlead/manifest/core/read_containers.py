@@ -94,5 +94,7 @@ def refuse_part(resource: str, value: Value) -> None:
     fix = "write a whole number"
     if resource.endswith("/gpu"):
         fix += "; a part of a GPU is asked for with the annotation gpu-fraction of a pod"
-    message = f"found {describe(value)}, expected a whole number: Kubernetes divides no {resource}"
+    message = (
+        f"found {describe(value)}, expected a whole number: Kubernetes does not divide {resource}"
+    )
     raise FieldError("bad-quantity", message, fix)

@@ -90,7 +90,7 @@ def only_one(objects: Sequence[S], kind: str, findings: Findings) -> S | None:
 def refuse_cycles(
     objects: Sequence[T], kind: str, parent_path: Callable[[T], Path], findings: Findings
 ) -> bool:
-    """Report one error for each cycle, at its member of the smallest name; tell if there is any.
+    """Report one error for each cycle, at its member of the smallest name; True if there is any.
 
     Names must be unique. *parent_path* says where in an object its parent's name stands, such as
     ``("spec", "parentQueue")``. Cost: as `cycles`.

@@ -76,9 +76,9 @@ def _warn_of_unlisted(
 def _advise_on_empty_pool(
     quotas: Sequence[ElasticQuotaObject], asked: Mapping[str, ByResource], findings: Findings
 ) -> None:
-    """Point at each namespace whose pods ask for a resource that nobody's min has.
+    """Point at each namespace whose pods request a resource that is in no quota's min.
 
-    Where no quota guarantees anything at all, that is said once, whoever asks for what.
+    Where no quota guarantees anything at all, that is reported once.
     """
     pool = {resource for quota in quotas for resource, least in quota.min.items() if least}
     if quotas and not pool:
@@ -87,7 +87,7 @@ def _advise_on_empty_pool(
             "advice",
             "unusable",
             ("spec", "min"),
-            "found no min above 0 in any quota; all guarantees together are the pool, "
+            "found no min above 0 in any quota; the pool is the sum of all min, "
             "so no pod that asks for anything can start where there is a quota",
             "write what is guaranteed into the min of a quota",
         )
@@ -101,7 +101,7 @@ def _advise_on_empty_pool(
                 "unusable",
                 ("spec", "min"),
                 f"found pods that ask for {resource}, which is in no quota's min; "
-                "all guarantees together are the pool, so no further pod can get any",
+                "the pool is the sum of all min, so no further pod can get any",
                 f"add {resource} to the min of a quota",
             )
 
@@ -127,7 +127,7 @@ def _advise_on_overcommitment(
                 ("spec", "min", resource),
                 f"found {show_amount(resource, total)} {resource} guaranteed in total, more than "
                 f"the {show_amount(resource, capacity)} of all ready nodes; "
-                "not everyone can get their min at once",
+                "not every namespace can get its min at once",
                 "lower this min or another one, or add nodes",
             )
 
@@ -184,7 +184,7 @@ def warn_of_gpu_shares(pods: Iterable[PodObject], findings: Findings) -> None:
         "warning",
         "no-effect",
         ("metadata", "annotations", annotation),
-        f"found {annotation}{where}, which has no effect: only KAI gives out parts of a device",
+        f"found {annotation}{where}, which has no effect: only KAI shares devices",
         "ask for whole devices in a container, such as nvidia.com/gpu: 1",
     )
 

@@ -114,7 +114,7 @@ def _labels(pod: PodObject) -> Labels:
 
 
 def _preemption_policy(importance: list[Importance]) -> PreemptionPolicy:
-    """Return ``Never`` if one of the pods may push nobody aside: a gang starts as a whole."""
+    """Return ``Never`` if one of the pods may not preempt: a gang starts as a whole."""
     is_never = any(each.preemption_policy == "Never" for each in importance)
     return "Never" if is_never else "PreemptLowerPriority"
 

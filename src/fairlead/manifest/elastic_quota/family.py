@@ -2,7 +2,7 @@
 
 Each quota is a queue without parent, called after its namespace. Every live pod is a workload or
 part of one, in the queue of its namespace. A namespace without quota has no queue, so its pods are
-charged to nobody; they are workloads all the same, because a pod without quota may push aside
+charged to no queue; they are workloads all the same, because a pod without quota may preempt
 another one. Pods of other schedulers count and may give way like all others, as for the plugin,
 which looks at every pod on a node; they are started by their own scheduler only.
 """

@@ -14,7 +14,7 @@ KOORDINATOR_PREFIX: Final = "quota.scheduling.koordinator.sh/"
 
 
 def read_elastic_quota(top: Cursor) -> ElasticQuotaObject | None:
-    """Read a quota; None if it has no usable name. What it cannot count is left out, and told."""
+    """Read a quota; None if it has no usable name. What does not count is reported and left out."""
     top.ignore("apiVersion", "kind", "status")
     metadata = read_metadata(top)
     spec = top.mapping("spec", required=True)

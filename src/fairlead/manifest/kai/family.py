@@ -233,7 +233,7 @@ class KaiFamily(Family[Job]):
     def check_units(self, units: Sequence[Unit[Job]], findings: Findings) -> None:
         """Report what other pools have, jobs without a usable queue, and groups without pods."""
         others = sorted(name for unit in units for name in unit.found.in_other_pools)
-        self.pool.tell_left_out(list(self.mirror.of(NodeObject).values()), others, findings)
+        self.pool.report_left_out(list(self.mirror.of(NodeObject).values()), others, findings)
         jobs = sorted((job for unit in units for job in unit.found.parts), key=attrgetter("name"))
         check_queues_of_jobs(jobs, list(self.mirror.of(KaiQueueObject).values()), findings)
         for unit in sorted(units, key=attrgetter("key")):

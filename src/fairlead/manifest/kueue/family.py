@@ -191,5 +191,5 @@ def _local_queue(unit: Unit[KueueWorkloadObject]) -> tuple[str, str] | None:
 
 
 def _is_managed(pod: PodObject) -> bool:
-    """Tell whether Kueue has a hand in the pod, so that a Workload accounts for it."""
+    """Return whether Kueue has a hand in the pod, so that a Workload accounts for it."""
     return any(key.startswith(_KUEUE_PREFIX) for key in (*pod.labels, *pod.annotations))

@@ -88,7 +88,7 @@ def read_documents(
 
     Never raises for what an input holds: all that is wrong goes to *findings*, and everything
     else is returned. An object with an error in it is returned too, with `REFUSED` at the spot,
-    so that its other mistakes can be told in the same run.
+    so that its other mistakes are reported in the same run.
     """
     return [
         document
@@ -139,7 +139,7 @@ def _values(text: str, file: str, findings: Findings) -> Iterator[Placed]:
         except NotJsonError as wrong:
             is_json = must_be_json
             if must_be_json:
-                wrong.tell(lambda *remark: remarks.append(remark))
+                wrong.report_to(lambda *remark: remarks.append(remark))
         if is_json:  # else it may still be YAML that begins with a bracket
             for remark in remarks:
                 report(*remark)
@@ -206,7 +206,7 @@ def decode_text(data: bytes, file: str, findings: Findings) -> str | None:
     """Return the text with plain line ends, or None with an error when it is not UTF-8.
 
     A leading byte order mark is taken off with an advice, because other tools stumble over it.
-    Neither YAML nor JSON tells the kinds of line ends apart.
+    Neither YAML nor JSON distinguishes the kinds of line ends.
     """
     for mark, name in _OTHER_MARKS.items():
         if data.startswith(mark):
@@ -221,6 +221,6 @@ def decode_text(data: bytes, file: str, findings: Findings) -> str | None:
         return data.decode().replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
-        message = f"found the byte 0x{data[error.start]:02X}, which is no UTF-8 text"
+        message = f"found the byte 0x{data[error.start]:02X}, which is not UTF-8 text"
         findings.add("error", "not-utf8", file=file, line=line, message=message, fix=_FIX)
         return None

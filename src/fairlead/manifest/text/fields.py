@@ -25,7 +25,7 @@ _NEARLY_QUANTITY = re.compile(
 
 
 class FieldError(ValueError):
-    """A value that its field must not have: what was found and expected, and how to mend it."""
+    """A value that its field must not have: what was found and expected, and how to fix it."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
@@ -76,7 +76,7 @@ def decimal_of(
 
 
 def positive_of(value: Value) -> int | Decimal:
-    """Accept a number above 0, with what is true of 0 told to whoever wrote less than that."""
+    """Accept a number above 0, and say of a lower one what is wrong with 0."""
     number = _number_of(value)
     if number <= 0:
         message = f"found {describe(value)}, expected more than 0"

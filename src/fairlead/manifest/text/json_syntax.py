@@ -89,4 +89,4 @@ def _unexpected(text: str, at: int, expected: str) -> TextError:
         return TextError("syntax", line, message, fix)
     found = quote(shown[0]) if shown else "the end of the text"
     message = f"found {found}, expected {expected}"
-    return TextError("syntax", line, message, "mend the JSON at or above this line")
+    return TextError("syntax", line, message, "correct the JSON at or above this line")

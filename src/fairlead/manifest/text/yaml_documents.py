@@ -45,7 +45,7 @@ def unfold(value: Value, refuse: Refuse, path: Path = ()) -> Iterator[tuple[Path
 
 
 def is_list(value: Mapping) -> bool:
-    """Tell whether a mapping stands for the objects in its items."""
+    """Return whether a mapping stands for the objects in its items."""
     kind = value.get("kind")
     return isinstance(kind, str) and kind.endswith(_LIST) and ITEMS in value
 
@@ -77,7 +77,7 @@ class CutList(NamedTuple):
     items: list[tuple[int, str]]  # line, counted from 0, and text
 
     def is_framed_by(self, root: Node | None) -> bool:
-        """Tell whether these are all items, and those of the document itself.
+        """Return whether these are all items, and those of the document itself.
 
         Else the key may stand within a text in quotes, another key of the same name may come first,
         which is the one that counts, or further items may stand at another margin.
@@ -94,7 +94,7 @@ def cut_list(text: str) -> CutList | None:
     It is None too where there are more items than a file may hold objects. This is a guess from
     the first letters of lines, because all else would mean to parse: a text in quotes or a flow
     collection that goes on at the margin deceives it. Such a thing is cut in two then, and neither
-    half is YAML, so whoever finds that all parts are can rely on them. Cost: linear.
+    half is YAML, so a caller that finds that all parts are can rely on them. Cost: linear.
     """
     head = _HEAD.search(text)
     if head is None or any(line_break in text for line_break in _OTHER_BREAKS):

@@ -176,7 +176,7 @@ class Family(ABC, Generic[P]):
 
     @abstractmethod
     def queues(self, axes: QuotaAxes) -> Sequence[Queue]:
-        """Return the queues that take part, among which no one is its own ancestor."""
+        """Return the queues that take part, none of which is its own ancestor."""
 
     def usage(self) -> Mapping[QueueName, tuple[int, ...]]:
         """Return what queues used lately, where their objects say so."""

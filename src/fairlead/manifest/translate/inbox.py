@@ -207,7 +207,7 @@ class Inbox:
         self._tell_rivals(self._names[key])
 
     def _tell_rivals(self, name: TypedName) -> None:
-        """Tell of each object that does not count because another one has its name."""
+        """Report each object that does not count because another one has its name."""
         for key in self._rivals_of(name):
             self._tell_rival(key, self._owners[name])
 

@@ -42,7 +42,7 @@ def _remark_on_unusable(queue: KaiQueueObject, findings: Findings) -> None:
         return
     if not any(queue.guaranteed[axis] != 0 or queue.weights[axis] for axis in KAI_AXES):
         message = "found neither a quota nor an overQuotaWeight, so the fair share is always 0: "
-        message += "what runs here is the first to give way"
+        message += "what runs here is reclaimed first"
         fix = "write a quota, or overQuotaWeight: 1"
         _report(queue, "advice", (), "unusable", message, fix, findings)
     for axis in KAI_AXES:
@@ -56,7 +56,7 @@ def _warn_about_limit(
 ) -> None:
     notation = notation_of(queue)
     below = "an unlimited quota" if quota is None else f"a quota of {notation.amount(axis, quota)}"
-    message = f"found a limit of {notation.amount(axis, limit)} beside {below}; the limit holds"
+    message = f"found a limit of {notation.amount(axis, limit)} beside {below}; the limit applies"
     fix = f"raise the limit ({notation.no_ceiling}), or lower the quota"
     _report(queue, "warning", (axis, notation.ceiling), "no-effect", message, fix, findings)
 
@@ -123,7 +123,7 @@ def check_queues_of_jobs(
     inner = {queue.parent for queue in queues}
     for job in jobs:
         if job.is_group_missing:
-            continue  # that is told already
+            continue  # that is reported already
         if job.queue not in names:
             message = f"{_found_queue(job)}, which is not in the tree" if job.queue else ""
             message = f"{message or 'found no queue'}; the job waits until there is one"

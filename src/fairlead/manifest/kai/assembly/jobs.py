@@ -124,7 +124,7 @@ def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
 
 def _waiting_job(group: str, pods: Sequence[PodObject]) -> Job:
     namespace, _, name = group.partition("/")
-    # Nobody checks the annotation, and "pod/x" must not be taken for the pod x.
+    # The annotation is not checked, and "pod/x" must not be taken for the pod x.
     is_possible = "/" not in name
     return Job(
         name=group if is_possible else f"{namespace}/podgroup/{name}",
@@ -169,22 +169,22 @@ def _warn_about_group(pod: PodObject, rules: AssemblyRules, findings: Findings) 
 
 
 def _warn_about_queue(pod: PodObject, findings: Findings) -> None:
-    """Tell of a pod that somebody may believe to be KAI's: it has a queue, and is another's."""
+    """Report a pod that looks like a job of KAI, with a queue, and has another scheduler."""
     queue, place = labelled_queue(pod.labels)
     if queue and is_live(pod) and pod.namespace not in RESERVATION_NAMESPACES:
         message = f"found the queue {quote(queue)} on a pod of the scheduler {quote(pod.scheduler)}"
-        message += f"; KAI's is {SCHEDULER}, so that it is no job and only takes space"
+        message += f"; KAI's is {SCHEDULER}, so the pod is not a job and only occupies its node"
         fix = f"write schedulerName: {SCHEDULER}, or remove the label"
         pod.source.report(findings, "warning", "no-effect", place, message, fix)
 
 
 def warn_of_empty_group(group: KaiPodGroupObject, findings: Findings) -> None:
-    """Tell of a PodGroup that no pod names."""
+    """Report a PodGroup that no pod names."""
     group.source.report(
         findings,
         "warning",
         "missing-reference",
         ("metadata", "name"),
-        f"found the PodGroup {quote(full_name(group))} without a pod; it asks for nothing",
+        f"found the PodGroup {quote(full_name(group))} without a pod; it requests nothing",
         f"add its pods, each with the annotation {GROUP_NAME}",
     )

@@ -26,22 +26,21 @@ class NodePool:
         self.shard = shard
 
     def has(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether what has these labels belongs to the pool."""
+        """Return whether what has these labels belongs to the pool."""
         return self.shard is None or labels.get(POOL_LABEL, "") == self.settings.node_pool
 
-    def tell_left_out(
+    def report_left_out(
         self, nodes: Sequence[NodeObject], jobs: Sequence[str], findings: Findings
     ) -> None:
-        """Say once which of all *nodes*, and which *jobs*, are left out for their pools."""
+        """Report once which of all *nodes*, and which *jobs*, belong to other pools."""
         others = [node for node in nodes if not self.has(node.labels)]
         if self.shard is None or not (others or jobs):
             return
         pool = self.settings.node_pool
-        own = f"the pool {quote(pool)}" if pool else "no pool"
+        own = f"the shard of the pool {quote(pool)}" if pool else "the default shard"
         counts = f"{_counted(len(others), 'node')} and {_counted(len(jobs), 'job')}"
-        message = f"found a shard for {own}; left out for their label {POOL_LABEL}: {counts}"
-        if jobs:
-            message += f" ({_names(jobs)})"
+        names = f" ({_names(jobs)})" if jobs else ""
+        message = f"{own}: {counts}{names} belong to other pools and are left out"
         if nodes and len(others) == len(nodes):
             message += "; no node of the input is left, so nothing can run"
         self.shard.source.report(
@@ -50,14 +49,14 @@ class NodePool:
             "no-effect",
             ("spec", "partitionLabelValue"),
             message,
-            "look at each pool with its own shard, or leave the shard out to see all of them",
+            "name the shard of each pool in turn, or no shard to see all pools",
         )
 
 
 def choose_pool(shards: Sequence[KaiShardObject], findings: Findings) -> NodePool:
     """Return the pool of the shard for nodes of no pool, else that of the first by name.
 
-    One cluster state has one set of rules; every other shard is told to have no effect.
+    One cluster state has one set of rules; every other shard is reported as having no effect.
     """
     if not shards:
         return NodePool(None)
@@ -68,8 +67,8 @@ def choose_pool(shards: Sequence[KaiShardObject], findings: Findings) -> NodePoo
             "warning",
             "no-effect",
             ("metadata", "name"),
-            f"found a further SchedulingShard; settings and nodes of {quote(chosen.name)} count",
-            "look at one shard at a time",
+            f"found another SchedulingShard; the settings and nodes of {quote(chosen.name)} count",
+            "name one shard at a time",
         )
     return NodePool(chosen)
 

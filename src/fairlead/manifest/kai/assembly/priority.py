@@ -83,7 +83,7 @@ class KaiPriorities:
 
 
 def is_preemptible(priority: int, preemptibility: str) -> bool:
-    """Tell whether a job may be pushed aside: as it says, else by its priority."""
+    """Return whether a job may be preempted: as it says, else by its priority."""
     if preemptibility:
         return preemptibility == "preemptible"
     return priority < NON_PREEMPTIBLE_FROM

@@ -46,7 +46,7 @@ class Demands:
 
 
 def is_demand(name: WorkloadName) -> bool:
-    """Tell a total from a job, whose name begins with a namespace, which is never empty."""
+    """Return whether a name is that of a total: a job's begins with its namespace."""
     return name.startswith("/")
 
 

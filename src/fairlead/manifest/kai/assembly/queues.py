@@ -1,4 +1,4 @@
-"""From KAI's Queue objects to the queues of a state: who belongs to the tree, and with what."""
+"""From KAI's Queue objects to the queues of a state: which belong to the tree, and with what."""
 
 from collections.abc import Sequence, Set
 

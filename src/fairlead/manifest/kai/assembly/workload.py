@@ -160,7 +160,7 @@ class KaiWorkload:
         return ""
 
     def _warn_of_minimum(self) -> None:
-        """Tell of a minimum for all pods that is not what the sub-groups need, which decides."""
+        """Report a minimum for all pods that differs from the sub-groups', which decide."""
         group = self.job.group
         if group is None or not group.sub_groups:
             return

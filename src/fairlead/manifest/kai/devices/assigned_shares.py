@@ -1,7 +1,7 @@
 """Which devices the pods are on that run and share some.
 
-KAI labels such a pod with an id for each of its devices; who shares a device has the same id. The
-ids of a node, sorted, are the numbers from 0 on. A pod without enough ids (somebody may have
+KAI labels such a pod with an id for each of its devices; pods that share a device have the same id.
+The ids of a node, sorted, are the numbers from 0 on. A pod without enough ids (somebody may have
 written its manifest by hand) is put on the fullest device that has room, as KAI packs them, else on
 one more.
 """
@@ -54,8 +54,8 @@ def device_shares(
 
     A pod on a device that others than *pods* share counts for their parts too: nothing else in a
     state could hold them. Law: the order of *pods* and *nodes* changes nothing. Where more is held
-    than there is, that is told and nothing refused. Cost: sorts the pods that share; hardly more
-    for each of them.
+    than there is, that is reported and nothing refused. Cost: sorts the pods that share; hardly
+    more for each of them.
     """
     known = {node.name: node for node in nodes}
     on_node: dict[str, list[Sharing]] = {}
@@ -77,7 +77,7 @@ def device_shares(
 
 
 class SharedDevices:
-    """The shared devices of one node, who is on which, and how full they are."""
+    """The shared devices of one node, which pods are on which, and how full they are."""
 
     def __init__(
         self, pods: Sequence[Sharing], others: Mapping[str, int] = MappingProxyType({})
@@ -104,7 +104,7 @@ class SharedDevices:
             self.shares[full_name(each.pod)] = share
 
     def warn_of_overfull(self, findings: Findings) -> None:
-        """Tell of each device of which more is held than it has."""
+        """Report each device of which more is held than it has."""
         for number, sharing in sorted(self._overfull.items()):
             pod = sharing.pod
             held = Decimal(self.held_e9[number]).scaleb(-9).normalize()
@@ -154,7 +154,7 @@ class SharedDevices:
 def sharing_of(pod: PodObject, node: NodeObject | None, findings: Findings) -> Sharing:
     """Return how a pod with a share of devices has it on its *node*; None: that is not known.
 
-    Where nobody knows how much memory the devices have, it is as it is charged, else all of one.
+    Where it is not known how much memory the devices have, it is as it is charged, else all of one.
     """
     share = pod.gpu_share
     assert share is not None, "it shares"

@@ -3,8 +3,8 @@
 A share of a device is an annotation, not a request, so the requests of a pod do not show it. A
 device of which such a pod has a part is no longer whole: it is charged as one device.
 
-KAI keeps a device for its sharers with a pod in a namespace of its own. Where somebody of the input
-shares that device, it is charged there; else nobody knows how much of it is taken, so all of it is.
+KAI keeps a device for its sharers with a pod in a namespace of its own. Where a pod of the input
+shares that device, it is charged there; else the part that is taken is not known, and all counts.
 """
 
 from collections import Counter
@@ -52,7 +52,7 @@ def charge_foreign_devices(
 ) -> ForeignDevices:
     """Return *foreign* with each device charged to one pod, and what they share with *ours*.
 
-    Law: no device is whole of which one of *foreign* has a part, or which is kept for somebody who
+    Law: no device is whole of which one of *foreign* has a part, or which is kept for a pod that
     is not in the input; the order of pods changes nothing. Cost: sorts the pods that share.
     """
     known = {node.name: node for node in nodes}
@@ -78,7 +78,7 @@ def holds_devices(pod: PodObject) -> bool:
 
 
 def _has_part(pod: PodObject) -> bool:
-    """Tell whether a pod has parts of devices; beside whole ones the annotation means nothing."""
+    """Return whether a pod has parts of devices; beside whole ones the annotation means nothing."""
     return pod.gpu_share is not None and not pod.requests.get(GPU) and not _is_reservation(pod)
 
 

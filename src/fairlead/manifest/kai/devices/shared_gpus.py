@@ -60,7 +60,7 @@ def _rounded(pod: PodObject, exact: Fraction, findings: Findings) -> int:
     if part == 0:
         message = "found a share below half a hundredth of a device, expected 0.01 or more"
         _report(findings, pod, "error", FRACTION, "out-of-range", message, 'write "0.01" or more')
-        return _STEP  # if it runs all the same: who has a device holds some of it
+        return _STEP  # if it runs all the same: a pod that has a device holds some of it
     if part != exact * _DEVICE:
         kept = show_amount(GPU, part)
         message = f"found a share finer than a hundredth of a device; taken as {kept}"

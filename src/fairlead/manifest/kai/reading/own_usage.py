@@ -1,6 +1,6 @@
 """Reads how past use is to count and where it is kept: a section of our own Settings.
 
-Nobody else reads this object, so what makes no sense is refused here, where the same in an object
+Only Fairlead reads this object, so what makes no sense is refused here, where the same in an object
 of a peer is put up with as the peer does.
 """
 
@@ -96,7 +96,7 @@ def _read_k(section: Cursor) -> Fraction | None:
     if k is None:
         return None
     if k < 0:
-        message = f"found {k:f}, expected 0 or more: below 0, who used much would get more"
+        message = f"found {k:f}, expected 0 or more: below 0, a queue that used much would get more"
         section.error("k", "out-of-range", message, "write 0 or more")
         return None
     if k == 0:
@@ -121,7 +121,7 @@ def _read_window(section: Cursor) -> Window:
     expression = section.text("cron", "")
     time_zone = section.text("timeZone", "UTC")
     for key in filter(section.has, _OF_ANOTHER_TYPE[window_type]):
-        message = f"found {key}, which means nothing in a window of type {window_type}"
+        message = f"found {key}, which has no effect in a window of type {window_type}"
         section.warn(key, "no-effect", message, "remove it, or write another type")
     if window_type == "sliding":
         return Sliding(length_ms)
@@ -134,12 +134,12 @@ def _read_window(section: Cursor) -> Window:
 def _advise_on_start(section: Cursor, start_ms: int) -> None:
     if is_far_ahead(start_ms):
         message = f"found a start in {year_of(start_ms)}; windows before it count on the same grid"
-        fix = "write a start that has been, such as 2026-01-05T00:00:00Z"
+        fix = "write a start in the past, such as 2026-01-05T00:00:00Z"
         section.advise("start", "ill-matched", message, fix)
 
 
 def _by_cron(section: Cursor, expression: str, time_zone: str) -> Cron | None:
-    """Return the window; None where the expression is wrong, which is told."""
+    """Return the window; None where the expression is wrong, which is reported."""
     if not can_begin(Cron("0 0 * * *", time_zone), section, "timeZone"):
         time_zone = "UTC"
     if not expression:
@@ -254,7 +254,7 @@ def _check_address(section: Cursor) -> None:
 
 
 def _check_login(section: Cursor, source: PrometheusSource) -> None:
-    """Report what is half or twice said about who we are."""
+    """Report a login that is given by half, or twice."""
     has_user, has_password = section.has("user"), section.has("passwordFile")
     if section.has("tokenFile") and (has_user or has_password):
         beside = "user" if has_user else "passwordFile"

@@ -114,7 +114,7 @@ def _preemption_delay_ms(top: Cursor, metadata: Metadata) -> int:
 
 
 def _annotated(top: Cursor, metadata: Metadata, key: str, convert: Callable[[str], T]) -> T | None:
-    """Read an annotation that a scheduler wrote; one that is unreadable is told and left out."""
+    """Read an annotation that a scheduler wrote; an unreadable one is reported and left out."""
     text = metadata.annotations.get(key)
     if not text:
         return None
@@ -130,7 +130,7 @@ _LIST: Final = "subGroups"
 
 
 def check_minimums(spec: Cursor, sub_groups: Sequence[SubGroup], min_sub_group: int | None) -> None:
-    """Tell of minimums that KAI refuses, and of those that it only lets be.
+    """Report minimums that KAI refuses, and minimums that it ignores.
 
     It refuses more sub-groups than there are, and both kinds of minimum in one place. One for the
     pods of a sub-group with others below it came in with older versions and is not looked at.

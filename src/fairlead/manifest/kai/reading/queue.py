@@ -53,7 +53,7 @@ def read_kai_queue(top: Cursor) -> KaiQueueObject | None:
 def _read_status(status: Cursor) -> QueueDemand | None:
     """Read what KAI has added up for the queue; None if it did not yet."""
     is_there = status.has("requested") or status.has("allocated")
-    status.ignore(*status.keys())  # whoever writes a status may add to it
+    status.ignore(*status.keys())  # a status may have fields of later versions
     demand = QueueDemand(
         requested=status.quantities("requested"),
         allocated=status.quantities("allocated"),
@@ -83,6 +83,6 @@ def read_kai_amount(
     amount = exact.numerator // exact.denominator
     if exact.denominator != 1:
         kept = Decimal(amount) / base_units
-        message = f"found {describe(value)}, which is finer than we count; taken as {kept}"
+        message = f"found {describe(value)}, which is finer than Fairlead counts; taken as {kept}"
         cursor.warn(key, "rounded", message, f"write {kept}")
     return amount

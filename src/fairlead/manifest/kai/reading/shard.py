@@ -127,7 +127,7 @@ def _multiplier(spec: Cursor, args: Mapping[str, str], proportion: Cursor) -> Fr
             message = f"found {exact_decimal(value):f}, expected 1 or more"
             at.error(path, "out-of-range", message, "write 1 or more")
         if name != READ_BY_KAI:
-            message = f"found {name}, which is read here but not by KAI"
+            message = f"found {name}, which Fairlead reads and KAI does not"
             fix = f"write {READ_BY_KAI}, which is how KAI's code spells it"
             at.warn(path, "peer-differs", message, fix)
     if len({value for _, _, value in found}) > 1:
@@ -241,7 +241,7 @@ def _read(
     found: list[T] = []
     for name in names:
         if name != flag:
-            message = f"found {quote(name)}, which is read here but not by KAI"
+            message = f"found {quote(name)}, which Fairlead reads and KAI does not"
             spec.warn((ARGS, name), "peer-differs", message, f"write {flag}")
         try:
             found.append(convert(flags[name]))
@@ -267,7 +267,7 @@ def _warn_of_near_misses(spec: Cursor, flags: Mapping[str, str], others: tuple[s
             continue
         guess = did_you_mean(name, FLAGS)
         if guess:
-            message = f"found the flag {quote(name)}, which means nothing here"
+            message = f"found the flag {quote(name)}, which has no effect here"
             spec.warn((ARGS, name), "unknown-field", message, guess)
 
 
@@ -278,7 +278,7 @@ def _cap_of(text: str) -> int | None:
         raise FieldError("wrong-type", message, 'write a number such as "16"')
     cap = int(text)
     if cap < NO_CAP:
-        message = f"found {cap}, expected {NO_CAP} or more; KAI would move nobody"
+        message = f"found {cap}, expected {NO_CAP} or more; KAI would move no pod"
         raise FieldError("out-of-range", message, f'write "{NO_CAP}" for no cap, or "0" for none')
     return None if cap == NO_CAP else cap
 

@@ -40,7 +40,7 @@ _KEYS: Final = {
 
 
 def is_share_simulation(value: Value) -> bool:
-    """Tell whether a document without apiVersion and kind is such a body."""
+    """Return whether a document without apiVersion and kind is such a body."""
     if not isinstance(value, dict) or "apiVersion" in value or "kind" in value:
         return False
     return {"totalresource", "queues"} <= {key.lower() for key in value}

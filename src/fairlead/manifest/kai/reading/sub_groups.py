@@ -28,8 +28,8 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
 def read_sub_groups(spec: Cursor) -> tuple[tuple[SubGroup, ...] | None, bool]:
     """Read all sub-groups in their order, and whether one of them requires a topology.
 
-    Where names are double, a parent is missing or sub-groups form a cycle, that is told, and they
-    are None.
+    Where names are double, a parent is missing or sub-groups form a cycle, that is reported, and
+    they are None.
     """
     items = spec.items(_LIST)
     found = tuple(_read_sub_group(item) for item in items)
@@ -37,7 +37,7 @@ def read_sub_groups(spec: Cursor) -> tuple[tuple[SubGroup, ...] | None, bool]:
     places = [
         _Place(source=spec.source, name=each.name, parent=each.parent or "", at=at)
         for at, each in enumerate(found)
-        if each.name  # else told already
+        if each.name  # else reported already
     ]
     # Each looks for itself, so that one mistake does not hide another.
     checks = (_check_names(spec, places), _check_cycles(spec, places))
@@ -46,7 +46,7 @@ def read_sub_groups(spec: Cursor) -> tuple[tuple[SubGroup, ...] | None, bool]:
 
 
 def requires_topology(cursor: Cursor) -> bool:
-    """Tell whether pods must stand close together; that they should is no constraint."""
+    """Return whether pods must stand close together; that they should is no constraint."""
     constraint = cursor.mapping("topologyConstraint")
     constraint.text("topology", "")
     constraint.text("preferredTopologyLevel", "")
@@ -79,7 +79,7 @@ def _read_sub_group(item: Cursor) -> SubGroup:
 
 
 def _check_names(spec: Cursor, places: Sequence[_Place]) -> bool:
-    """Tell of double names and missing parents; whether there are none."""
+    """Report double names and missing parents; return whether there are none."""
     names: set[str] = set()
     is_sound = True
     for each in places:

@@ -67,7 +67,7 @@ def read_usage(spec: Cursor) -> UsageSettings | None:
     params = config.mapping("usageParams")
     if config.has("extraParams"):
         message = "found extraParams here, where KAI documents it but does not look"
-        fix = "move it below usageParams, so that KAI and we agree"
+        fix = "move it below usageParams, so that KAI reads it too"
         config.warn("extraParams", "peer-differs", message, fix)
     if config.has("connectionString") and config.has("connectionStringEnvVar"):
         message = "found connectionStringEnvVar beside connectionString, which counts here"
@@ -109,19 +109,19 @@ def _read_window(params: Cursor) -> Window:
 
 def _warn_of_start(params: Cursor, start_ms: int) -> None:
     if is_far_ahead(start_ms):
-        message = f"found a start in {year_of(start_ms)}, until when nothing counts with KAI; here "
+        message = f"found a start in {year_of(start_ms)}, before which KAI counts nothing; here "
         message += "the windows before it count, on the same grid"
-        fix = "write a start that has been, such as 2026-01-05T00:00:00Z"
+        fix = "write a start in the past, such as 2026-01-05T00:00:00Z"
         params.warn("tumblingWindowStartTime", "peer-differs", message, fix)
     if not params.has("tumblingWindowStartTime"):
-        message = "found none beside windowType: tumbling, with which KAI does not start; here "
+        message = "found none beside windowType: tumbling, without which KAI does not start; here "
         message += "windows are counted from the beginning of 1970"
         fix = 'add it, such as "2026-01-05T00:00:00Z"'
         params.warn("tumblingWindowStartTime", "peer-differs", message, fix)
 
 
 def _read_cron(params: Cursor, expression: str) -> Cron | None:
-    """Return the window by cron; None where it is wrong, which is told."""
+    """Return the window by cron; None where it is wrong, which is reported."""
     if not expression:
         if not params.is_refused("cronString"):
             message = "found no cronString, expected one beside windowType: cron"
@@ -210,7 +210,7 @@ def _extra_ms(extra: Cursor, key: str, otherwise_ms: int, default_ms: int) -> in
 
 
 def _go_reads(text: str) -> bool:
-    """Tell whether Go can read a duration; it knows no days, weeks and years."""
+    """Return whether Go can read a duration; it knows no days, weeks and years."""
     try:
         parse_duration(text)
     except DurationError:

@@ -1,6 +1,6 @@
 """Checks that what Kueue objects name is in the input.
 
-A missing thing is a warning only: whoever asks about a few queues need not hand in the whole
+A missing object is a warning only: an input with a few queues need not contain the whole
 cluster.
 """
 
@@ -140,7 +140,7 @@ def _check_admission(
             workload.source,
             ("status", "admission", "clusterQueue"),
             f"found the ClusterQueue {quote(workload.admitted_by)}, which is not in the input; "
-            "what the workload uses is charged to nobody",
+            "its usage is charged to no queue",
             "add the ClusterQueue, or correct the name",
         )
         return
@@ -151,7 +151,7 @@ def _check_admission(
             ("status", "admission", "podSetAssignments"),
             f"found {quote(resource)} of the flavor {quote(flavor)}, "
             f"for which the ClusterQueue {quote(queue.name)} lists no quota",
-            "check whether its quota was taken away under running work",
+            "check whether its quota was removed while work was running",
         )
 
 

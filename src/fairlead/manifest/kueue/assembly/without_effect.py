@@ -16,7 +16,7 @@ from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path
 from fairlead.policy.kueue.settings import KueueOptions
 
-_NO_CHECKS = "nobody waits for admission checks"
+_NO_CHECKS = "no workload waits for admission checks"
 _NO_BLOCK = "workloads are admitted while the pods of others are not ready"
 CONSEQUENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -28,21 +28,21 @@ CONSEQUENCES: Final[Mapping[str, str]] = MappingProxyType(
         "wallTimePolicy": "no queue is stopped when its hours are used up",
         # ResourceFlavor
         "resourceWeights": "all resources of all flavors count alike in a share",
-        "topologyName": "quota is granted without a look at nodes",
+        "topologyName": "quota is granted without checking nodes",
         # Workload
         "kueue.x-k8s.io/admission-gated-by": "the workload is not held back",
         "kueue.x-k8s.io/priority-boost": "the priority stays what it is",
-        "maximumExecutionTimeSeconds": "nothing ends the workload after that time",
-        "preemptionGates": "others may be preempted for the workload, closed gates or not",
-        "topologyRequest": "quota is granted without a look at nodes",
+        "maximumExecutionTimeSeconds": "the workload is not stopped after that time",
+        "preemptionGates": "the workload may preempt even while its gates are closed",
+        "topologyRequest": "quota is granted without checking nodes",
         # Configuration
         "blockAdmission": _NO_BLOCK,
-        "deviceClassMappings": "resource claims ask for no quota",
+        "deviceClassMappings": "resource claims use no quota",
         "enable": _NO_BLOCK,  # of waitForPodsReady in v1beta1, where that blocks by default
-        "excludeResourcePrefixes": "resources with these prefixes ask for quota too",
+        "excludeResourcePrefixes": "resources with these prefixes use quota too",
         "multiKueue": "no workload is sent to another cluster",
         "quotaCheckStrategy": "a workload that asks for a resource without quota waits",
-        "transformations": "what waits asks for what its pods ask for",
+        "transformations": "a pending workload requests what its pods request",
     }
 )
 """Every field that is known and has no effect yet, with what happens instead."""
@@ -110,8 +110,8 @@ def _warn_once(kind: str, objects: Iterable[_Noted], findings: Findings) -> None
             "warning",
             "no-effect",
             path,
-            f"found {field}{where}, which has no effect yet: {CONSEQUENCES[field]}",
-            "read all answers as if it were not there",
+            f"found {field}{where}; Fairlead ignores this field: {CONSEQUENCES[field]}",
+            "nothing to do if you write it for Kueue; it changes no answer here",
         )
 
 

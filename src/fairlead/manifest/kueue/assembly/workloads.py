@@ -28,7 +28,7 @@ def missing_local_queue(namespace: str, name: str) -> QueueName:
 
 
 def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Findings) -> bool:
-    """Report an error where the pods with quota become more than any cluster has; tell if so."""
+    """Report an error where more pods have quota than any cluster has; True if there is one."""
     total = 0
     for workload in workloads:
         if workload.admitted_ms is None:

@@ -37,7 +37,7 @@ def read_admission(status: Cursor) -> Admission | None:
     admission = status.mapping("admission")
     assignments = {}
     for item in admission.items("podSetAssignments"):
-        item.ignore(*item.keys())  # whoever writes a status may add to it
+        item.ignore(*item.keys())  # a status may have fields of later versions
         assignments[item.text("name", "main")] = Assignment(
             at=item,
             flavors=item.text_map("flavors"),

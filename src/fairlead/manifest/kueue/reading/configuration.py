@@ -1,4 +1,4 @@
-"""Reads Kueue's Configuration, as far as it decides who runs.
+"""Reads Kueue's Configuration, as far as it decides what runs.
 
 The object configures a whole controller: web hooks, metrics, frameworks. All that is passed over in
 silence; only fair sharing, admission fair sharing, feature gates and where an evicted workload
@@ -57,7 +57,7 @@ def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
 
 
 def _is_enabled(fair_sharing: Cursor, is_there: bool, is_old: bool) -> bool:
-    """Tell whether fair sharing is on: in v1beta1 if enabled, in v1beta2 if it is there."""
+    """Return whether fair sharing is on: in v1beta1 if enabled, in v1beta2 if it is there."""
     enable = fair_sharing.boolean("enable", None)
     if is_old:
         return enable is True

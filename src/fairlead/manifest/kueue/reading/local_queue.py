@@ -48,7 +48,7 @@ def read_consumed(top: Cursor) -> tuple[tuple[tuple[str, int], ...], int | None]
     at = top
     for key in ("status", "fairSharing", "admissionFairSharingStatus"):
         at = at.mapping(key)
-        at.ignore(*at.keys())  # whoever writes a status may add to it
+        at.ignore(*at.keys())  # a status may have fields of later versions
     resources = at.mapping("consumedResources")
     consumed = [(name, _amount(resources, name)) for name in sorted(resources.keys())]
     return tuple(each for each in consumed if each[1]), at.timestamp("lastUpdate", None)

@@ -110,7 +110,7 @@ def _flavor_quotas(
 
 
 def _is_there(at: Cursor, key: str) -> bool:
-    """Tell whether a field is there; that it is missing is told, unless *at* was no mapping."""
+    """Return whether a field is there; a missing one is reported, unless *at* was no mapping."""
     if not at.has(key):
         at.mapping(key, required=True)
     return at.has(key)
@@ -135,7 +135,7 @@ def _quota(item: Cursor, flavor: str, owner: QuotaOwner) -> FlavorQuota:
                 key,
                 "contradiction",
                 f"found a {key}, expected none without {owner.parent_field}: "
-                "nobody is there to borrow from or lend to",
+                "there is no other queue to borrow from or lend to",
                 f"remove it, or add {owner.parent_field}",
             )
     if owner.lends_at_most_guaranteed and nominal is not None and quota.lend_limit is not None:

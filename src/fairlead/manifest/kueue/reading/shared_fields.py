@@ -20,7 +20,7 @@ def read_fair_weight(spec: Cursor) -> Decimal:
         "weight",
         "out-of-range",
         f"found a weight of {_quantity(weight)}, expected 0 or more than 1n (a billionth)",
-        "write 0 for one that borrows last of all, or a weight such as 500m, 1 or 2",
+        "write 0 for a queue that borrows last, or a weight such as 500m, 1 or 2",
     )
     return Decimal(1)
 
@@ -33,7 +33,7 @@ def _quantity(weight: Fraction) -> str:
 def read_renamed(at: Cursor, name: str, other_name: str) -> tuple[str, str]:
     """Read the field *name*, or else *other_name* with a warning; return its name and its text.
 
-    Both with different texts is an error, because nobody can tell which is meant. "" if neither
+    Both with different texts is an error, because it is not clear which is meant. "" if neither
     is there.
     """
     text, other_text = at.text(name, ""), at.text(other_name, "")

@@ -69,7 +69,7 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
     top.ignore("apiVersion", "kind")
     metadata = read_metadata(top)
     spec, status = top.mapping("spec"), top.mapping("status")
-    status.ignore(*status.keys())  # whoever writes a status may add to it
+    status.ignore(*status.keys())  # a status may have fields of later versions
     conditions = read_conditions(status)
     admission = _admission(status, conditions.true)
     priority_class, class_path, class_kind = _priority_class(spec)
@@ -115,14 +115,14 @@ def _admission(status: Cursor, conditions: Mapping[str, Condition]) -> Admission
         status.warn(
             "conditions",
             "contradiction",
-            f"found {_RESERVED}, but no admission that says for what; taken as pending",
+            f"found {_RESERVED}, but no status.admission; the workload counts as pending",
             "add status.admission, or remove the condition",
         )
     elif admission is not None and not is_reserved:
         status.warn(
             "admission",
             "contradiction",
-            f"found an admission, but no true condition {_RESERVED}; taken as pending",
+            f"found an admission without a true {_RESERVED}; the workload counts as pending",
             f'add the condition {_RESERVED} with status "True", or remove the admission',
         )
         return None
@@ -149,12 +149,12 @@ def _preempted_ms(conditions: Mapping[str, Condition]) -> int | None:
 
 def _back_off_until_ms(status: Cursor) -> int | None:
     state = status.mapping("requeueState")
-    state.ignore(*state.keys())  # whoever writes a status may add to it
+    state.ignore(*state.keys())  # a status may have fields of later versions
     return state.timestamp("requeueAt", None)
 
 
 def _is_preempting(false: Mapping[str, Condition]) -> bool:
-    """Tell whether the workload waits for the quota of others that give way to it."""
+    """Return whether the workload waits for the quota of others that give way to it."""
     reserved = false.get(_RESERVED)
     return reserved is not None and reserved.reason == _PREEMPTING_REASON
 
