@@ -114,7 +114,12 @@ def test_completion_offers_files_where_a_path_stands(words: str) -> None:
 
 def test_completion_offers_the_words_of_a_choice() -> None:
     assert completed("fairlead queues --policy") == [f"plain,{name}" for name in POLICY_NAMES]
-    assert completed("fairlead explain -o") == ["plain,text", "plain,json", "plain,yaml"]
+    assert completed("fairlead explain -o") == [
+        "plain,text",
+        "plain,wide",
+        "plain,json",
+        "plain,yaml",
+    ]
     assert completed("fairlead completion") == ["plain,bash", "plain,zsh", "plain,fish"]
 
 
@@ -259,7 +264,7 @@ def test_colour_is_only_for_who_wants_and_shows_it(
 def test_an_empty_name_of_a_file_is_told_as_such() -> None:
     ran = run_cli("validate", "-f", "")
     assert (ran.exit_code, ran.out) == (2, "")
-    assert "found an empty name among what to read" in ran.err
+    assert "found an empty path" in ran.err
 
 
 @pytest.mark.parametrize(

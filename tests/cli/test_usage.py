@@ -90,7 +90,7 @@ def test_users_are_parts_of_their_queue(store: str) -> None:
         ("a", "bob"): "48",  # 2 x 24
         ("b", None): "12",
         ("b", "cleo"): "0",
-        ("b", "(nobody in particular)"): "12",
+        ("b", "(no user)"): "12",
     }
 
 

@@ -108,11 +108,11 @@ def test_one_that_runs_gives_way_and_does_not_come_back() -> None:
 def test_who_waits_is_told_whose_it_is() -> None:
     assembled = sound(NODE, pod("a/p", more=OTHER))
     (wait,) = make_policy(assembled.settings).plan(assembled.state, NOW_MS).decisions
-    assert reason_text(wait.reason) == "is for another scheduler to start: some-other"
+    assert reason_text(wait.reason) == "is assigned to another scheduler: some-other"
     job = rule_set_of(assembled.settings).explain_job(
         assembled.state, assembled.settings, WorkloadName("a/p"), NOW_MS
     )
-    assert job.answer == "a/p waits: is for another scheduler to start: some-other."
+    assert job.answer == "a/p waits: is assigned to another scheduler: some-other."
 
 
 def test_a_gang_does_not_start_with_a_pod_of_another_scheduler() -> None:

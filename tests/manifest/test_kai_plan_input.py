@@ -65,7 +65,7 @@ def half(name: str, group: str = "", fraction: str = "0.5") -> str:
         # Two devices are open: 1 + 1 of 2, though 1/2 + 1/2 is only 1.
         (
             (half("r1", "g1"), half("r2", "g2")),
-            "fits no node: 1 of 1 node lacks nvidia.com/gpu",
+            "fits no node: 1 of 1 node has too little free nvidia.com/gpu",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.elastic_quota import random_world as elastic
 from tests.policy.elastic_quota.plan_world import cluster as elastic_cluster
 from tests.policy.kai import random_worlds as kai
-from tests.policy.kai.test_second_cycle import world as kai_world
+from tests.policy.kai.actions.test_look_ahead import world as kai_world
 from tests.policy.kueue.plan_world import NOW_MS
 from tests.policy.kueue.plan_world import cluster as kueue_cluster
 from tests.policy.kueue.random_plan_world import PlanWorld, Row, plan_worlds

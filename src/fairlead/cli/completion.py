@@ -14,7 +14,7 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the script that lets your shell complete fairlead's words."""
+    """Print the completion script for your shell."""
     from fairlead.cli.group import COMPLETION_VARIABLE, fairlead
 
     kind = get_completion_class(shell)

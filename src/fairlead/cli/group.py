@@ -31,18 +31,18 @@ COMMANDS = {
     "completion": "fairlead.cli.completion",
 }
 SUMMARIES = {
-    "validate": "Check manifests and list everything that is wrong or doubtful.",
-    "queues": "Show the tree of queues with what each has, wants and is entitled to.",
+    "validate": "Check manifests and list every error, warning and piece of advice.",
+    "queues": "Show the tree of queues: what each has, requests and is entitled to.",
     "pending": "List the workloads that wait in a queue, in queue order.",
-    "plan": "Show which jobs start, give way or move now, which wait, and exactly why.",
-    "explain": "Show why a queue's numbers are what they are, or a job starts, waits or gives way.",
-    "simulate": "Run a scenario on a virtual clock: who got what, who waited, and was it fair.",
+    "plan": "Show which jobs start, wait, move or are evicted now, and why.",
+    "explain": "Explain the numbers of a queue, or why a job starts, waits or is evicted.",
+    "simulate": "Run a scenario on a virtual clock; measure waiting times and fairness.",
     "sweep": "Run a scenario under all combinations of some settings, and compare them.",
-    "report": "Show what a simulation came to, as one page that opens in any browser.",
+    "report": "Write the results of a simulation as one page that opens in any browser.",
     "compare": "Compare simulations of the same work under different rules or settings.",
     "usage": "Show, change, export or import the record of who used what.",
     "metrics": "Print or serve what Prometheus can scrape, under the names that dashboards know.",
-    "completion": "Print the script that lets your shell complete fairlead's words.",
+    "completion": "Print the completion script for your shell.",
 }
 
 COMPLETION_VARIABLE = "_FAIRLEAD_COMPLETE"

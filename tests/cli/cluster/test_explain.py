@@ -26,7 +26,7 @@ def test_every_step_is_shown_with_its_numbers(tmp_path: Path) -> None:
     assert "a * 0 - 9 0".split() in shown
     assert "10 - 0 = 10 left.".split() in shown
     assert "a * 1 0.333 9 3.333 3 0.333".split() in shown
-    assert "10 shared by 3 that need more; 1 left.".split() in shown
+    assert "10 shared by 3 queues that need more; 1 left.".split() in shown
     assert "a * 1 0.333 age, then name 1".split() in shown
 
 

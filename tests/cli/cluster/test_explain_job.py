@@ -111,7 +111,7 @@ def test_a_job_that_grows_is_shown_as_its_last_turn_found_things() -> None:
     assert "It had 3 turns, the last was number 7\n" in ran.out
     lines = [line.split() for line in ran.out.splitlines()]
     assert "vision gpu pass 3 1 - 3 3".split() in lines
-    assert "dgx-1 lacks nvidia.com/gpu 0".split() in lines
+    assert "dgx-1 has too little free nvidia.com/gpu 0".split() in lines
     assert "has room" not in ran.out
     document = json.loads(run_cli("explain", "vision/sweep", "-f", ELASTIC, "-o", "json").out)
     assert (document["turns"], document["turn"]["turn"]) == (3, 7)
@@ -124,8 +124,8 @@ def test_nodes_are_named_with_what_is_free_there() -> None:
     ran = run_cli("explain", "team-vision/detector", "-f", MONDAY)
     lines = [line.split() for line in ran.out.splitlines()]
     assert "gpu-4 has room 7 86 696Gi".split() in lines
-    assert "gpu-3 lacks nvidia.com/gpu 1 44 352Gi".split() in lines
-    assert "gpu-1, gpu-2 lack nvidia.com/gpu 0 32 256Gi".split() in lines
+    assert "gpu-3 has too little free nvidia.com/gpu 1 44 352Gi".split() in lines
+    assert "gpu-1, gpu-2 have too little free nvidia.com/gpu 0 32 256Gi".split() in lines
     document = json.loads(
         run_cli("explain", "team-vision/detector", "-f", MONDAY, "-o", "json").out
     )
@@ -139,7 +139,7 @@ def test_nodes_are_named_with_what_is_free_there() -> None:
     [
         ("notebooks/cem", "dgx-1 has room 1 + 0.5 + 0.5"),
         ("notebooks/dan", "dgx-1 lacks 1 GPU with 0.5 free 0.25"),
-        ("notebooks/pair", "dgx-1 lacks nvidia.com/gpu 1"),  # it asks for whole ones
+        ("notebooks/pair", "dgx-1 has too little free nvidia.com/gpu 1"),  # it asks for whole ones
     ],
 )
 def test_parts_of_devices_are_free_beside_whole_ones(job: str, row: str) -> None:
@@ -152,7 +152,7 @@ def test_a_job_that_gives_way_is_told_for_whom_and_the_numbers_of_both_queues() 
     ran = run_cli("explain", "speech/dialects", "-f", GIVE_BACK, *NOW)
     assert ran.out.splitlines()[0] == (
         "speech/pod/dialects loses its pod, for robotics/pod/grasp: "
-        "speech holds more than it may: gpu: allocated 8 > allocatable 6."
+        "speech is over its fair share: gpu: allocated 8 > allocatable 6."
     )
     document = json.loads(
         run_cli("explain", "speech/dialects", "-f", GIVE_BACK, *NOW, "-o", "json").out
@@ -178,13 +178,14 @@ def test_a_job_that_takes_back_is_told_who_makes_room_for_it() -> None:
         ("evict", "speech/pod/dialects")
     ]
     assert (
-        "Who makes room for it" in run_cli("explain", "robotics/grasp", "-f", GIVE_BACK, *NOW).out
+        "Victims that make room for it"
+        in run_cli("explain", "robotics/grasp", "-f", GIVE_BACK, *NOW).out
     )
 
 
 def test_a_job_whose_claims_failed_is_told_what_stopped_each() -> None:
     ran = run_cli("explain", "audio/birds", "-f", FULLNESS, *NOW)
-    assert "Why it gets no place from others" in ran.out
+    assert "Why no victims make room for it" in ran.out
     assert "The two queues compared, by reclaim" in ran.out
     document = json.loads(run_cli("explain", "audio/birds", "-f", FULLNESS, *NOW, "-o", "json").out)
     (wait,) = document["decisions"]

@@ -74,7 +74,7 @@ LINE = (
 
 def test_those_before_it_are_listed_with_the_rule_that_put_them_there(tmp_path: Path) -> None:
     printed = text(tmp_path, "next", *LINE)
-    assert "Its place: 4 of 4 in a, 4 of 4 in team/a-jobs\n" in printed
+    assert "Its position: 4 of 4 in a, 4 of 4 in team/a-jobs\n" in printed
     assert "1 team/urgent wait higher priority: 5 against 0".split() in lines(printed)
     since = "waits longer: since 2026-11-16T08:01:00Z, not 2026-11-16T08:02:00Z"
     place = document(tmp_path, "next", *LINE)["place"]
@@ -95,15 +95,15 @@ def test_one_for_whom_others_give_way_already_is_the_first(tmp_path: Path) -> No
     )
     first = document(tmp_path, "urgent", *LINE, preempts)["place"]["before"]
     assert [(each["workload"], each["why"]) for each in first] == [
-        ("team/late", "others give way to it already")
+        ("team/late", "its victims are already preempted")
     ]
 
 
 def test_of_many_before_it_the_nearest_ten_are_shown(tmp_path: Path) -> None:
     crowd = [workload(f"w{at:02}", "a", 9, minute=at) for at in range(12)]
     printed = text(tmp_path, "last", queue("a", f=4), *crowd, workload("last", "a", 9, minute=20))
-    assert "Its place: 13 of 13 in a" in printed
-    assert "  2 more before these are left out.\n" in printed
+    assert "Its position: 13 of 13 in a" in printed
+    assert "  2 earlier workloads are left out.\n" in printed
     assert "team/w01 " not in printed
     assert "team/w02 " in printed
 
@@ -112,8 +112,8 @@ def test_a_strict_line_names_who_blocks_it(tmp_path: Path) -> None:
     strict = queue("a", more="queueingStrategy: StrictFIFO", f=4)
     world = (strict, workload("big", "a", 9), workload("small", "a", 1, minute=1))
     printed = text(tmp_path, "small", *world)
-    assert printed.startswith("team/small waits: has to wait behind team/big, the first of a.\n")
-    assert "StrictFIFO: a workload that cannot be admitted keeps all behind it waiting." in printed
+    assert printed.startswith("team/small waits behind team/big, the first of a.\n")
+    assert "StrictFIFO: a workload that cannot be admitted blocks all behind it." in printed
     (line,) = document(tmp_path, "small", *world)["flavors"]
     assert line["judged"] == "fits"
 
@@ -122,8 +122,8 @@ def test_behind_one_for_whom_others_leave_it_is_said_that_this_one_stays_first(
     tmp_path: Path,
 ) -> None:
     printed = text(tmp_path, "next", *SHARING, workload("next", "a", 1, minute=1))
-    assert printed.startswith("team/next waits: has to wait behind team/claim, the first of a.\n")
-    assert "One for whom others leave stays the first until it has its quota.\n" in printed
+    assert printed.startswith("team/next waits behind team/claim, the first of a.\n")
+    assert "A workload with preempted victims stays the head until it has its quota.\n" in printed
 
 
 def test_each_flavor_is_told_with_how_it_was_judged(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_each_flavor_is_told_with_how_it_was_judged(tmp_path: Path) -> None:
     tried = document(tmp_path, "one", *world)["flavors"]
     assert [(each["flavor"], each["judged"], each["taken"]) for each in tried] == [
         ("a", "not eligible: a lacks kind in (b, c, d, e)", False),
-        ("b", "lacks quota, and nobody gives way", False),
-        ("c", "more than it could ever have", False),
+        ("b", "too little quota, and no candidates", False),
+        ("c", "more than its queue could ever have", False),
         ("d", "fits", True),
         ("e", "not tried", False),
     ]
@@ -166,10 +166,10 @@ def test_what_lacks_is_followed_upward_to_where_it_ends_and_who_holds_it(tmp_pat
     printed = text(tmp_path, "one", *world)
     assert printed.startswith(
         "team/one waits for quota at cohort/all: f/cpu: request 3 > available 1; "
-        "held by b 5 (3 borrowed); preemption: a asks nobody: "
+        "held by b 5 (3 borrowed); preemption: a may not preempt: "
     )
     assert "f/cpu a 4 0 - 1 6".split() in lines(printed)
-    assert "f/cpu cohort/all ends here 6 5 - 1 6".split() in lines(printed)
+    assert "f/cpu cohort/all limits it 6 5 - 1 6".split() in lines(printed)
     assert "  f/cpu is held by b 5 (3 borrowed).\n" in printed
     (path,) = document(tmp_path, "one", *world)["paths"]
     assert (path["resource"], path["endsAt"]) == ("f/cpu", "cohort/all")
@@ -192,7 +192,7 @@ def test_room_that_is_promised_counts_as_taken(tmp_path: Path) -> None:
     assert printed.startswith(
         "team/tiny waits for quota at cohort/all, which is kept for team/owner: f/cpu: request 1 > "
     )
-    assert "Allocated counts what is kept for others, as if those had left who " in printed
+    assert "Allocated includes quota kept for other workloads, as if their victims " in printed
     (path,) = document(tmp_path, "tiny", *world)["paths"]
     assert path["levels"][-1]["allocated"] == "8"  # 4 + 4, once 3 have left
 
@@ -212,11 +212,13 @@ def test_the_shares_of_both_sides_are_told_to_who_gains_and_to_who_loses(tmp_pat
     """Queue b borrows 8 of 8, then 4: 1000 and 500. Queue a borrows none, then 3 of 8: 375."""
     gains, loses = (text(tmp_path, job, *SHARING) for job in ("claim", "first"))
     assert gains.startswith("team/claim gets quota for all of its 3 pods (f x3) when team/first ")
-    assert loses.startswith("team/first loses its quota, for team/claim: b shares what it borrows")
+    assert loses.startswith(
+        "team/first loses its quota, for team/claim: b borrows more than its fair share"
+    )
     for printed in (gains, loses):
         assert "team/first a 0 375".split() in lines(printed)
         assert "team/first b 1000 500".split() in lines(printed)
-    assert "It has quota since 2026-11-16T08:30:00Z, of f x4\n" in loses
+    assert "It holds quota since 2026-11-16T08:30:00Z, of f x4\n" in loses
     assert "  b borrows of f/cpu.\n" in loses
     victims = document(tmp_path, "claim", *SHARING)["victims"]
     assert [each["workload"] for each in victims] == ["team/first"]
@@ -243,8 +245,8 @@ def test_one_that_keeps_its_quota_is_told_what_it_has(tmp_path: Path) -> None:
     [
         (
             ("  priority: 0", "  active: false"),
-            "waits: switched off by its owner.",
-            "Its owner has it queue up again with spec.active: true.",
+            "waits: deactivated by its owner.",
+            "Set spec.active: true to queue it again.",
         ),
         (
             ("queueName: a-jobs", "queueName: lost"),
@@ -259,12 +261,12 @@ def test_one_that_keeps_its_quota_is_told_what_it_has(tmp_path: Path) -> None:
         (
             ("clusterQueue: a}", "clusterQueue: a, stopPolicy: Hold}"),
             "waits: held back: team/a-jobs is stopped.",
-            "It queues up again once team/a-jobs has stopPolicy: None.",
+            "It is queued again once team/a-jobs has stopPolicy: None.",
         ),
         (
             ("spec:\n  namespaceSelector", "spec:\n  stopPolicy: Hold\n  namespaceSelector"),
             "waits: held back: a is stopped.",
-            "It queues up again once a has stopPolicy: None.",
+            "It is queued again once a has stopPolicy: None.",
         ),
         (
             ("name: main, image", "name: main, image"),
@@ -281,7 +283,7 @@ def test_one_refused_at_the_door_is_told_what_to_do(
     printed = text(tmp_path, "one", *world)
     assert printed.startswith(f"team/one {told}")
     assert advice in printed
-    assert ("What to do about it" in printed) is bool(advice)
+    assert ("What you can do" in printed) is bool(advice)
 
 
 def test_one_that_waits_for_its_back_off_is_told_until_when(tmp_path: Path) -> None:
@@ -289,8 +291,8 @@ def test_one_that_waits_for_its_back_off_is_told_until_when(tmp_path: Path) -> N
         "status: {requeueState: {count: 1, requeueAt: '2026-11-16T09:05:00Z'}}\n"
     )
     printed = text(tmp_path, "one", queue("a", f=4), requeued)
-    assert printed.startswith("team/one waits: held back after evictions for 5m more.\n")
-    assert "It queues up again by itself at 2026-11-16T09:05:00Z." in printed
+    assert printed.startswith("team/one waits: held back after evictions, for 5m more.\n")
+    assert "It is queued again at 2026-11-16T09:05:00Z." in printed
 
 
 def test_one_without_pods_is_no_trouble(tmp_path: Path) -> None:
@@ -344,6 +346,6 @@ def test_one_whose_local_queue_used_less_of_late_is_before_it(tmp_path: Path) ->
     )
     place = document(tmp_path, "urgent", *world)["place"]
     assert [(each["workload"], each["why"]) for each in place["before"]] == [
-        ("team/modest", "team/a-jobs has used less of late: 0 against 8")
+        ("team/modest", "team/a-jobs has used less recently: 0 against 8")
     ]
     assert place["positionInLocalQueue"] == 0

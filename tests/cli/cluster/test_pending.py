@@ -223,7 +223,7 @@ def test_a_wrong_name_is_answered_with_what_to_name(tmp_path: Path, name: str, a
 def test_other_rule_sets_are_refused(tmp_path: Path) -> None:
     ran = run_cli("pending", "a", "-f", write(tmp_path, "kai.yaml", NODE, kai_queue("a")))
     assert ran.exit_code == 1
-    assert "the objects are of kai" in ran.err
+    assert "the objects are for kai" in ran.err
 
 
 @pytest.mark.parametrize("wrong", [("--limit", "0"), ("--offset", "-1"), ("--limit", "many")])

@@ -38,8 +38,8 @@ def test_every_job_has_a_row_with_its_reason(tmp_path: Path) -> None:
     assert rows["team/jb"] == (
         "wait",
         (
-            "fits no node: 1 of 1 node lacks nvidia.com/gpu; reclaim: b would hold more than "
-            "its fair share: gpu: allocated 0 + request 7 > fair share 6"
+            "fits no node: 1 of 1 node has too little free nvidia.com/gpu; "
+            "reclaim: b would exceed its fair share: gpu: allocated 0 + request 7 > fair share 6"
         ),
     )
     assert ran.out.splitlines()[-1] == "start: 1, wait: 1"
@@ -175,7 +175,7 @@ def test_a_slice_of_a_gpu_is_not_placed(tmp_path: Path) -> None:
         pod_group("j", "a", 1).replace("nvidia.com/gpu", sliced),
     )
     ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", *world))
-    assert f"has a constraint that is not supported: {sliced}" in ran.out
+    assert f"Fairlead cannot judge this job: it uses {sliced}" in ran.out
 
 
 POD = """
@@ -196,7 +196,7 @@ GATE = "schedulingGates: [{name: later}]"
 @pytest.mark.parametrize(
     ("node", "pod", "why"),
     [
-        (NODE, pod_group("j", '""', 1), "it names no queue"),
+        (NODE, pod_group("j", '""', 1), "names no queue"),
         (
             NODE,
             POD.format(asks="", more=GATE),

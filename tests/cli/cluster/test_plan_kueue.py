@@ -47,7 +47,7 @@ def test_a_row_tells_who_holds_what_lacks_and_why_nobody_gives_way(tmp_path: Pat
     assert row.endswith(
         "waits for quota at cohort/all: f/cpu: request 4 > available 0; "
         "held by b 5 (3 borrowed), a 1; "
-        "preemption: it would borrow, and may not take from others for that: "
+        "preemption: it would borrow, and may not preempt while borrowing: "
         "f/cpu: allocated 1 + request 4 > quota 4"
     )
 

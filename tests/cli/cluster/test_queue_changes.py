@@ -53,7 +53,7 @@ def test_who_would_be_evicted_if_a_quota_were_changed(files: list[str]) -> None:
         ["team/hungry", "b", "wait", "reserve", "n1"],
     ]
     assert (
-        "  for team/hungry: a holds more than it may: gpu: allocated 10 > allocatable 6" in ran.out
+        "  for team/hungry: a is over its fair share: gpu: allocated 10 > allocatable 6" in ran.out
     )
     assert ran.out.endswith("\n\nkeep -> evict: 1, wait -> reserve: 1\n")
 
@@ -68,7 +68,7 @@ def test_who_would_no_longer_be_evicted_is_told_with_the_reason_that_is_gone(
     assert hungry.split()[:4] == ["team/hungry", "b", "reserve", "wait"]
     assert "fits no node" in hungry
     assert small.split()[:5] == ["team/small", "a", "evict", "keep", "n1"]
-    assert "  old: for team/hungry: a holds more than it may" in small
+    assert "  old: for team/hungry: a is over its fair share" in small
 
 
 def test_programs_get_the_decisions_of_both_sides(files: list[str]) -> None:

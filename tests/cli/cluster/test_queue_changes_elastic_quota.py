@@ -43,7 +43,7 @@ def test_a_larger_min_saves_who_was_borrowed_and_lets_the_lender_wait(tmp_path: 
     head, decode, train = changed(tmp_path, vision=(6, 8), speech=(2, 6))
     assert head == "JOB QUEUE OLD NEW NODES WHY"
     assert decode.startswith(
-        "speech/podgroup/decode speech reserve 3/3 wait too little is left of all mins"
+        "speech/podgroup/decode speech reserve 3/3 wait too little is left of the pool of all mins"
     )
     assert train == (
         "vision/train-c vision evict keep gpu-2 "

@@ -99,3 +99,25 @@ def test_refusing_never_goes_without_a_word(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(click.exceptions.Exit):
         states_or_exit(silent)
     assert capsys.readouterr().err == "and 3 more that are not shown\n"
+
+
+def test_many_warnings_of_one_kind_are_one_and_a_count(tmp_path: Path) -> None:
+    groups = [kai_queue(f"q{at:03}").replace("parentQueue", "parentQeue") for at in range(300)]
+    file = write(tmp_path, "c.yaml", NODE, *groups)
+    ran = run_cli("validate", "-f", file)
+    assert ran.exit_code == 0
+    assert ran.out.count("unknown-field") == 1
+    assert "and 299 more of this kind: " in ran.out
+    assert len(ran.out.splitlines()) < 10
+    assert "warnings: 300" in ran.out
+    assert run_cli("validate", "-f", file, "-o", "wide").out.count("unknown-field") == 300
+    plan = run_cli("queues", "-f", file)
+    assert "and 299 more of this kind: " in plan.err
+
+
+def test_few_warnings_of_one_kind_and_all_errors_are_listed(tmp_path: Path) -> None:
+    odd = [kai_queue(f"q{at}").replace("parentQueue", "parentQeue") for at in range(3)]
+    assert run_cli("validate", "-f", write(tmp_path, "a.yaml", NODE, *odd)).out.count("fix:") == 3
+    broken = [kai_queue(f"q{at}", quota="x") for at in range(9)]
+    ran = run_cli("validate", "-f", write(tmp_path, "b.yaml", NODE, *broken))
+    assert ran.out.count(" error: ") == 9

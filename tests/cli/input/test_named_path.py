@@ -19,4 +19,4 @@ COMMANDS = {
 def test_an_empty_name_is_wrong_usage(arguments: tuple[str, ...]) -> None:
     ran = run_cli(*arguments)
     assert ran.exit_code == 2
-    assert "found an empty name, perhaps of a variable that is not set: name a f" in ran.err
+    assert "found an empty path, perhaps from a variable that is not set: name a f" in ran.err

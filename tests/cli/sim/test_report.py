@@ -46,7 +46,7 @@ def test_figures_are_drawn_instead_of_a_page(tmp_path: Path, form: str) -> None:
     assert not (tmp_path / "result" / "report.html").exists()
     if form == "svg":
         assert b"first (partial)" in drawn[names[0]]
-        assert b"told to leave (1)" in drawn[names[0]]
+        assert b"evicted (1)" in drawn[names[0]]
         run_cli(*arguments)
     assert drawn == {name: (figures / name).read_bytes() for name in names}
 

@@ -223,7 +223,7 @@ WRONG_USAGE = {
     "no seeds": (("--seeds", "0"), "0 is not in the range"),
     "no policy": (("--policy", ","), "found no name in ',', expected such as kai,kueue"),
     "an empty policy": (("--policy", ""), "found no name in ''"),
-    "nowhere to": (("--to", ""), "perhaps of a variable that is not set: name a folder"),
+    "nowhere to": (("--to", ""), "perhaps from a variable that is not set: name a folder"),
     "no name of a record": (("--usage-from", ""), "is not set: name a file"),
 }
 
@@ -302,7 +302,7 @@ def test_a_file_that_is_no_scenario_is_told(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     assert "found a folder, expected the file of one" in run_cli("simulate", "folder").err
     assert run_cli("simulate", "-").exit_code == 2
-    assert "found an empty name" in run_cli("simulate", "").err
+    assert "found an empty path" in run_cli("simulate", "").err
 
 
 def test_a_scenario_may_come_through_a_pipe(tmp_path: Path) -> None:
@@ -416,7 +416,7 @@ def test_ctrl_c_leaves_what_was_done_until_then(tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGINT) is before
     assert ran.exit_code == 130
     assert "stopping: the results so far are written" in ran.err
-    assert "interrupted: the results until then can be read" in ran.err
+    assert "interrupted: the results so far are written" in ran.err
     assert "under kueue, seed 0, " in ran.out
     assert "stopped before its end" in ran.out
     result = read_result("out")

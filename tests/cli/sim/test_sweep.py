@@ -238,7 +238,7 @@ WRONG_USAGE = {
     ),
     "an empty value": (("--over", "kValue=1,"), "expected values that differ"),
     "no policy": (("--over", "kValue=1", "--policy", ","), "found no name in ','"),
-    "nowhere to": (("--over", "kValue=1", "--to", ""), "found an empty name"),
+    "nowhere to": (("--over", "kValue=1", "--to", ""), "found an empty path"),
     "a moment of nothing": (("--over", "kValue=1", "--usage-at", NOW), "name that too"),
     "a value twice": (("--over", "kValue=1,1"), "expected values that differ"),
     "set and swept": (("--over", "kValue=1", "--set", "kValue=2"), "leave one out"),

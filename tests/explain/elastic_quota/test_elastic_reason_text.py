@@ -32,7 +32,7 @@ BELOW = compared(GPU, ("left", 3), ("min", 4), relation="<")
 NO_POOL = compared(GPU, ("used by all", 9), ("request", 2), ("all mins", 10), relation=">")
 NO_MAX = compared(GPU, ("used", 8), ("request", 2), ("max", 8), relation=">")
 RANKS = compared(None, ("priority", 100), ("priority", 50), relation=">")
-ASKED = (nodes(2, "have nobody who may be asked"), nodes(1, "give too little back even then"))
+ASKED = (nodes(2, "have no candidates"), nodes(1, "give too little back even then"))
 
 SENTENCES = {
     "gets a place, within its min": (
@@ -42,7 +42,7 @@ SENTENCES = {
     "gets a place, and borrows": (
         Reason(code="Borrows", queue=VISION, comparisons=(CPU_BEYOND, BEYOND, POOL)),
         (
-            "borrows what others leave of their mins: "
+            "borrows what other namespaces leave of their mins: "
             "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4; "
             "nvidia.com/gpu: used by all 8 + request 2 <= all mins 10"
         ),
@@ -53,19 +53,19 @@ SENTENCES = {
     ),
     "takes back": (
         Reason(code="TakesBack", queue=VISION, comparisons=(CPU_WITHIN, WITHIN)),
-        "takes back, within the min of vision: nvidia.com/gpu: used 2 + request 2 <= min 4",
+        "reclaims, within the min of vision: nvidia.com/gpu: used 2 + request 2 <= min 4",
     ),
     "waits for those who leave": (
         Reason(code="WaitsForLeaving", queue=VISION),
-        "has a place once others have left",
+        "has a place once terminating pods have left",
     ),
     "preempts in its namespace": (
         Reason(code="Preempts", queue=VISION, comparisons=(RANKS,)),
-        "is more important than others in vision: priority 100 > priority 50",
+        "has a higher priority than workloads in vision: priority 100 > priority 50",
     ),
     "preempts without a quota": (
         Reason(code="Preempts", comparisons=(RANKS,)),
-        "is more important than others without a quota: priority 100 > priority 50",
+        "has a higher priority than running pods without a quota: priority 100 > priority 50",
     ),
     "gives back": (
         Reason(code="MinTakenBack", queue=VISION, comparisons=(OVER,)),
@@ -80,11 +80,11 @@ SENTENCES = {
     ),
     "gives way to a more important one": (
         Reason(code="PreemptedByPriority", queue=VISION, comparisons=(RANKS,)),
-        "is less important: priority 100 > priority 50",
+        "has a lower priority: priority 100 > priority 50",
     ),
     "gives way to a more important one, without a quota": (
         Reason(code="PreemptedByPriority", comparisons=(RANKS,)),
-        "is less important: priority 100 > priority 50",
+        "has a lower priority: priority 100 > priority 50",
     ),
     "is over its max": (
         Reason(code="OverMax", queue=VISION, comparisons=(NO_MAX,)),
@@ -98,17 +98,20 @@ SENTENCES = {
             held=(Held(queue=VISION, axis=GPU, amount=6_000, borrowed=2_000),),
         ),
         (
-            "too little is left of all mins: nvidia.com/gpu: "
+            "too little is left of the pool of all mins: nvidia.com/gpu: "
             "used by all 9 + request 2 > all mins 10; over their min: vision 6 (2 borrowed)"
         ),
     ),
     "finds nothing to borrow, and nobody borrows": (
         Reason(code="PoolExhausted", queue=VISION, comparisons=(NO_POOL,)),
-        "too little is left of all mins: nvidia.com/gpu: used by all 9 + request 2 > all mins 10",
+        (
+            "too little is left of the pool of all mins: nvidia.com/gpu: used by all "
+            "9 + request 2 > all mins 10"
+        ),
     ),
     "waited for its gang for too long": (
         Reason(code="ScheduleTimedOut", queue=VISION),
-        "gives up its places: not all were free within scheduleTimeoutSeconds",
+        "gives up its places: its pods could not all start within scheduleTimeoutSeconds",
     ),
     "never preempts": (
         Reason(code="NeverPreempts", queue=VISION),
@@ -117,36 +120,37 @@ SENTENCES = {
     "is beyond its min, and less important pods are no help": (
         Reason(code="BeyondMin", queue=VISION, comparisons=(CPU_BEYOND, BEYOND), tallies=ASKED),
         (
-            "beyond its min vision asks only its own less important pods: "
+            "over its min, vision may preempt only its own pods of lower priority: "
             "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4; "
-            "2 of 3 nodes have nobody who may be asked, 1 gives too little back even then"
+            "2 of 3 nodes have no candidates, 1 gives too little back even then"
         ),
     ),
     "is beyond its min, and nobody is less important": (
         Reason(code="BeyondMin", queue=VISION, comparisons=(CPU_BEYOND, BEYOND)),
         (
-            "beyond its min vision asks only its own less important pods, and has none: "
+            "over its min, vision may preempt only its own pods of lower "
+            "priority, of which there are none: "
             "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4"
         ),
     ),
     "is entitled to a place, and nobody borrows": (
         Reason(code="NobodyBorrows", queue=VISION),
-        "nobody else is over its min once those have left who are leaving",
+        "no other namespace is over its min (terminating pods not counted)",
     ),
     "is no more important than others without a quota": (
         Reason(code="NobodyLessImportant"),
-        "nobody less important runs without a quota",
+        "no pod of lower priority runs without a quota",
     ),
     "asks everybody in vain": (
         Reason(code="NoRoomWithVictims", queue=VISION, tallies=ASKED),
         (
-            "no attempt made room for it: "
-            "2 of 3 nodes have nobody who may be asked, 1 gives too little back even then"
+            "no set of victims makes enough room: "
+            "2 of 3 nodes have no candidates, 1 gives too little back even then"
         ),
     ),
     "asks everybody in vain, for a gang": (
         Reason(code="NoRoomWithVictims", queue=VISION),
-        "nobody's leaving makes enough room",
+        "no eviction makes enough room",
     ),
     "waits for pods around": (
         Reason(code="NoNodeFits", tallies=(nodes(1, "wait for pods around to leave"),)),
@@ -163,4 +167,4 @@ def test_a_reason_reads_as_a_sentence(reason: Reason, text: str) -> None:
 def test_nobody_less_important_in_a_queue_is_said_of_the_queue() -> None:
     """Under KAI's rules the numbers are missing where a queue holds nothing."""
     reason = Reason(code="NobodyLessImportant", queue=VISION)
-    assert reason_text(reason) == "nobody less important runs in vision"
+    assert reason_text(reason) == "no workload of lower priority runs in vision"

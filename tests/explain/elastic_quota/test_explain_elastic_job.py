@@ -13,8 +13,8 @@ from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSetting
 from tests.policy.elastic_quota.plan_world import NOW_MS, OURS, cluster
 
 RULES = "What its quota allows, for 1 pod"
-TRIES = "What comes of the nodes if others give way to"
-HOLDS = "What it holds, and whether others may take it back"
+TRIES = "Nodes if pods are preempted for"
+HOLDS = "What it uses, and whether other namespaces may reclaim it"
 
 
 def explained(
@@ -61,22 +61,22 @@ def lent(*rows: str) -> ClusterState:
 def test_one_that_takes_back_is_told_of_every_rule_and_node() -> None:
     found = explained(lent("b2 b 1000 - 0 - 7 -"), "b2")
     assert found.answer == (
-        "b2 has room reserved for its pod: "
-        "takes back, within the min of b: gpu: used 1 + request 1 <= min 2."
+        "b2 has capacity reserved for its pod: "
+        "reclaims, within the min of b: gpu: used 1 + request 1 <= min 2."
     )
     assert section(found, RULES) == [
         "max of b | gpu | within | 1 | 0 | 1 | -",
         "all mins | gpu | over | 4 | 0 | 1 | 4",
         "min of b | gpu | within | 1 | 0 | 1 | 2",
         "all mins: what all namespaces use, against the sum of their mins.",
-        "Within its min, namespaces over theirs may be asked to give way: a.",
+        "Within its min, pods of namespaces over theirs may be preempted: a.",
     ]
     # On n1 the younger of two would leave, a2; on n2 a3 is younger still.
     assert section(found, TRIES) == [
         "n2 | has room without a/a3-0; taken",
         "n1 | has room without a/a2-0",
     ]
-    assert "Who makes room for it" in titles(found)
+    assert "Victims that make room for it" in titles(found)
 
 
 def test_one_that_waits_is_told_who_was_before_it_and_why() -> None:
@@ -92,10 +92,10 @@ def test_one_that_waits_is_told_who_was_before_it_and_why() -> None:
 def test_beyond_its_min_only_its_own_less_important_pods_are_asked() -> None:
     found = explained(lent("a4 a 1000 - 5 - 7 -"), "a4")
     assert section(found, RULES)[-1] == (
-        "Over its min, only less important pods of a may be asked to give way."
+        "Over its min, only pods of lower priority in a may be preempted."
     )
-    assert section(found, TRIES) == ["n1, n2 | have nobody who may be asked"]
-    assert "Why it gets no place from others" in titles(found)
+    assert section(found, TRIES) == ["n1, n2 | have no candidates"]
+    assert "Why no victims make room for it" in titles(found)
 
 
 def test_what_is_nominated_stands_between_use_and_request() -> None:
@@ -109,7 +109,7 @@ def test_what_is_nominated_stands_between_use_and_request() -> None:
         "min of b | gpu | over | 1 | 1 | 1 | 2",  # so it may not ask others
     ]
     assert explained(state, "b2").answer == (
-        "b2 has room reserved for its pod: has a place once others have left."
+        "b2 has capacity reserved for its pod: has a place once terminating pods have left."
     )
     assert not any(each.startswith(TRIES) for each in titles(explained(state, "b2")))
 
@@ -135,10 +135,10 @@ SMALL_NODES = """
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (OURS, "No node alone is enough, so several were looked at together."),
+        (OURS, "No node alone is enough, so several were considered together."),
         (
             ElasticQuotaSettings(cross_node_preemption=False),
-            "Victims on several nodes at once are not looked for.",
+            "Victims on several nodes at once are not considered.",
         ),
     ],
     ids=["across nodes", "on one node"],
@@ -149,7 +149,7 @@ def test_where_no_node_is_enough_it_is_said_if_several_are(
     """The node has room without its holder, but the pool lacks 1 until both have left."""
     found = explained(cluster(ALL_OF_B, SMALL_NODES, SPREAD), "b1", settings)
     assert section(found, TRIES) == [
-        "n1, n2 | give too little quota back even if all leave who may be asked",
+        "n1, n2 | give too little quota back even without all candidates",
         told,
     ]
 
@@ -157,7 +157,7 @@ def test_where_no_node_is_enough_it_is_said_if_several_are(
 def test_several_nodes_are_no_help_to_a_pod_that_is_too_large() -> None:
     pods = SPREAD.replace("b1    b   2000", "b1    b   3000")
     found = explained(cluster(ALL_OF_B.replace("2000", "3000"), SMALL_NODES, pods), "b1")
-    assert section(found, TRIES)[-1] == "Victims on several nodes at once are no help either."
+    assert section(found, TRIES)[-1] == "Victims on several nodes at once do not help either."
 
 
 GANG = """
@@ -188,7 +188,7 @@ def test_of_many_nodes_those_with_the_least_harm_are_shown() -> None:
     assert section(explained(state, "b1"), TRIES) == [
         "n9 | has room without a/a9-0; taken",
         *[f"n{at} | has room without a/a{at}-0" for at in (8, 7, 6, 5)],
-        "(4 more) | at more harm",
+        "(4 more) | with worse victims",
     ]
 
 
@@ -196,9 +196,9 @@ def test_what_nominated_pods_wait_for_is_not_free() -> None:
     """The holder of n1 is leaving, and first waits for its place: 0 is free, now and later."""
     pods = "name of asks on nominated created\nx1 x 1000 n1! - 0\nfirst x 1000 - n1 1\n"
     state = cluster("", "name has\nn1 1000\n", pods + "second x 1000 - - 2\n")
-    assert section(explained(state, "second"), "What the nodes are to") == [
-        "n1 | lacks gpu | 0",
-        "1 of 1 node lacks gpu.",
+    assert section(explained(state, "second"), "Nodes considered for pod") == [
+        "n1 | has too little free gpu | 0",
+        "1 of 1 node has too little free gpu.",
     ]
 
 
@@ -206,22 +206,25 @@ def test_one_without_a_quota_is_told_that_no_rule_binds_it() -> None:
     pods = "name of asks on priority\nlow x 2000 n1 0\nhigh y 2000 - 9\n"
     found = explained(cluster("", "name has\nn1 2000\n", pods), "high")
     assert section(found, RULES) == [
-        "Its namespace has no quota: no rule binds it, and nothing is guaranteed to it.",
-        "Only less important pods without a quota may be asked to give way.",
+        "Its namespace has no quota: no bound applies, and nothing is guaranteed.",
+        "Only pods of lower priority without a quota may be preempted.",
     ]
     low = explained(cluster("", "name has\nn1 2000\n", pods), "low")
     assert section(low, HOLDS) == [
-        "Its namespace has no quota: only a more important pod without one may take it."
+        "Its namespace has no quota: only a pod of higher priority without a quota may preempt it."
     ]
-    assert section(low, "To whom it gives way") == [
-        "high | y | is more important than others without a quota: priority 9 > priority 0"
+    assert section(low, "Its preemptors") == [
+        (
+            "high | y | has a higher priority than running pods without a quota: "
+            "priority 9 > priority 0"
+        )
     ]
 
 
 def test_what_is_borrowed_can_be_taken_back_by_who_is_below_its_min() -> None:
     assert section(explained(lent(), "a1"), HOLDS) == [
         "gpu | 1 | 3 | 2 | 1",
-        "a is over its min: who stays within its own may take it back: b (1 of gpu below).",
+        "a is over its min: namespaces below their min may reclaim: b (1 of gpu below).",
     ]
 
 
@@ -229,8 +232,8 @@ def test_what_is_within_the_min_cannot_be_taken_back() -> None:
     assert section(explained(lent(), "b1"), HOLDS) == [
         "gpu | 1 | 1 | 2 | 0",
         (
-            "b is within its min: no other namespace may take this back, "
-            "only a more important pod of b."
+            "b is within its min: no other namespace may reclaim this, "
+            "only a pod of higher priority in b may preempt it."
         ),
     ]
 
@@ -238,8 +241,8 @@ def test_what_is_within_the_min_cannot_be_taken_back() -> None:
 @pytest.mark.parametrize(
     ("settings", "then"),
     [
-        (OURS, "so others are asked first"),
-        (ElasticQuotaSettings(protect_min=True), "so it may not be asked"),
+        (OURS, "so other pods are preempted first"),
+        (ElasticQuotaSettings(protect_min=True), "so it may not be preempted"),
         (FAITHFUL, None),
     ],
     ids=["ours", "protectMin", "faithful"],
@@ -258,15 +261,15 @@ def test_where_nobody_is_below_its_min_nobody_takes_back() -> None:
     quotas = "of min max\na 0 -\n"
     state = cluster(quotas, "name has\nn1 2000\n", "name of asks on\na1 a 1000 n1\n")
     assert section(explained(state, "a1"), HOLDS)[-1] == (
-        "a is over its min, but nobody else is below its own."
+        "a is over its min, but no other namespace is below its min."
     )
 
 
 def test_one_that_is_evicted_is_told_by_what_right_the_other_gains() -> None:
     found = explained(lent("b2 b 1000 - 0 - 7 -"), "a3")
     assert found.answer == "a3 loses its pod, for b2: a is over its min: gpu: used 3 > min 2."
-    assert section(found, "To whom it gives way") == [
-        "b2 | b | takes back, within the min of b: gpu: used 1 + request 1 <= min 2"
+    assert section(found, "Its preemptors") == [
+        "b2 | b | reclaims, within the min of b: gpu: used 1 + request 1 <= min 2"
     ]
     gainers = found.data["gainers"]
     assert isinstance(gainers, list)

@@ -41,8 +41,8 @@ def told(explanation: Explanation, start: str) -> list[str]:
 def test_nominated_pods_are_told_here_and_elsewhere() -> None:
     found = explained(PODS)
     assert told(found, "Nominated") == [
-        "Nominated pods here come first, and ask for 1 of gpu.",
-        "Nominated pods elsewhere come first, and ask for 2 of gpu.",
+        "Nominated pods here come first, and request 1 of gpu.",
+        "Nominated pods elsewhere come first, and request 2 of gpu.",
     ]
     assert found.data["nominated"] == {"here": {"gpu": "1"}, "elsewhere": {"gpu": "2"}}
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.font_manager import fontManager
 
-from fairlead.explain.figures.drawing import fonts_for, short_name
+from fairlead.explain.figures.drawing import fonts_for
 from fairlead.explain.figures.usage import HeldOverTime, draw_usage
+from fairlead.explain.text.names import short_name
 
 NAMES = {
     "team-physics": "team-physics",  # 12 columns

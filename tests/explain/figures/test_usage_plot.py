@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from matplotlib.font_manager import fontManager
 
 from fairlead.errors import FairleadError
-from fairlead.explain.figures.drawing import short_name
 from fairlead.explain.figures.usage import (
     LABEL_COLUMNS,
     MOST_LINES,
@@ -22,6 +21,7 @@ from fairlead.explain.figures.usage import (
     label_heights,
     lines_of,
 )
+from fairlead.explain.text.names import short_name
 from tests.explain.full_disk import no_file_longer_than
 
 RESOURCES = ("cpu", "nvidia.com/gpu")
@@ -82,7 +82,7 @@ def test_a_png_is_one(tmp_path: Path) -> None:
 
 
 def test_nothing_held_is_said(tmp_path: Path) -> None:
-    assert texts(picture({}), tmp_path) == ["nobody held anything"]
+    assert texts(picture({}), tmp_path) == ["no usage"]
 
 
 def test_small_queues_are_one_line() -> None:

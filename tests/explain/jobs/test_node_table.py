@@ -38,8 +38,8 @@ def test_nodes_with_room_come_first_and_those_that_are_alike_share_a_row() -> No
     ) == [
         ("d", "has room once others have left", "1, then 4"),
         ("e", "has room", "7"),
-        ("b", "lacks nvidia.com/gpu", "1"),
-        ("a, c", "lack nvidia.com/gpu", "0"),
+        ("b", "has too little free nvidia.com/gpu", "1"),
+        ("a, c", "have too little free nvidia.com/gpu", "0"),
     ]
 
 
@@ -47,11 +47,11 @@ def test_many_nodes_are_counted() -> None:
     few = [standing(f"few{at}", "lack cpu", [at * 1000]) for at in range(5)]
     many = [standing(f"many{at}", "lack memory", [2000]) for at in range(6)]
     assert table(*many, *few) == [
-        ("many0, many1, many2, and 3 more", "lack memory", "2"),
-        ("few4", "lacks cpu", "4"),
-        ("few3", "lacks cpu", "3"),
-        ("few2", "lacks cpu", "2"),
-        ("(2 more)", "lack cpu", ""),
+        ("many0, many1, many2, and 3 more", "have too little free memory", "2"),
+        ("few4", "has too little free cpu", "4"),
+        ("few3", "has too little free cpu", "3"),
+        ("few2", "has too little free cpu", "2"),
+        ("(2 more)", "have too little free cpu", ""),
     ]
 
 

@@ -12,7 +12,7 @@ from fairlead.model.events import QueueChanged, UsageChanged, WorkloadAdded
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, PodSets, Workload
-from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kai.fair_share.shares import KaiShares
 from tests.text_table import rows
 
 GPU = 1000
@@ -84,7 +84,7 @@ def test_a_share_is_the_sum_of_what_each_step_gave() -> None:
     assert lines(section(told, "1.")) == ["a * 2 - 9 2", "b 4 - 9 4"]
     assert section(told, "1.").remarks == ("10 - 6 = 4 left.",)
     assert lines(section(told, "2.")) == ["a * 1 0.25 7 1 1 0", "b 3 0.75 5 3 3 0"]
-    assert section(told, "2.").remarks == ("4 shared by 2 that need more; 0 left.",)
+    assert section(told, "2.").remarks == ("4 shared by 2 queues that need more; 0 left.",)
     assert section(told, "Result").remarks == ("a gets 2 + 1 = 3.", "It could use 9.")
 
 
@@ -104,7 +104,7 @@ def test_a_limit_below_the_request_is_named() -> None:
     assert section(told, "Result").remarks == (
         "a gets 0 + 3 = 3.",
         "It asks for 9, but its limit is 3.",
-        "3 is left and nobody's.",
+        "3 is left over.",
     )
 
 
@@ -119,7 +119,7 @@ def test_guarantees_beyond_what_there_is_are_honoured_on_paper() -> None:
         """,
     )
     (said,) = section(told, "1.").remarks
-    assert said == "That is 16 together, more than there is: all are honoured on paper."
+    assert said == "That is 16 together, more than there is; every queue keeps its guarantee."
     assert section(told, "Result").remarks == (
         "a gets 8.",
         "It could use 9. Nothing was left after the guarantees.",
@@ -190,7 +190,7 @@ def test_past_usage_is_shown_where_it_counts() -> None:
         "w is the part of the weights here, k = 1."
     )
     assert section(told, "3.").remarks[:2] == (
-        "1 unit for 2 that remember a fraction; a is 2nd.",
+        "1 unit for 2 queues that remember a fraction; a is 2nd.",
         "a gets none: b, the last to get one, remembers 0.571.",
     )
 
@@ -206,7 +206,7 @@ def test_usage_that_outweighs_every_claim_is_told() -> None:
     assert section(told, "2.").remarks[-1] == (
         "Past usage outweighs every claim, so this priority gets no more."
     )
-    assert section(told, "Result").remarks[-1] == "8 is left and nobody's."
+    assert section(told, "Result").remarks[-1] == "8 is left over."
 
 
 # 30 equal queues divide 50 GPUs: 1 each, and each remembers 2/3 of the second one; the other 20 go
@@ -219,7 +219,7 @@ def test_among_many_siblings_those_are_shown_that_decided() -> None:
     told = explained(50, "q29", THIRTY)
     (said,) = told.sections[0].remarks
     assert said == (
-        "Shown: 12 of them: q29, those next to the last unit left by rounding, "
+        "Shown: 12 of them: q29, its neighbours in the ranking for units left by rounding, "
         "and the largest shares."
     )
     around_the_last_unit = ["q18", "q19", "q20"]
@@ -234,9 +234,9 @@ def test_who_got_none_of_the_units_left_is_told_its_rank_and_why() -> None:
     assert "q20 21 0.667 age, then name 0" in lines(found)
     assert "q29 * 30 0.667 age, then name 0" in lines(found)
     assert found.remarks == (
-        "20 units for 30 that remember a fraction; q29 is 30th.",
+        "20 units for 30 queues that remember a fraction; q29 is 30th.",
         "q29 gets none: q19 has the same fraction, and is older or named first.",
-        "One each, the largest remembered fraction first; need and limit are not asked.",
+        "One each, the largest remembered fraction first; need and limit do not count.",
     )
 
 
@@ -246,7 +246,7 @@ def test_who_got_none_of_the_units_left_is_told_its_rank_and_why() -> None:
 )
 def test_who_got_a_unit_is_told_its_rank_alone(queue: str, ordinal: str) -> None:
     count, *others = section(explained(50, queue, THIRTY), "3.").remarks
-    assert count == f"20 units for 30 that remember a fraction; {queue} is {ordinal}."
+    assert count == f"20 units for 30 queues that remember a fraction; {queue} is {ordinal}."
     assert len(others) == 1
 
 
@@ -283,7 +283,7 @@ def test_a_lower_priority_is_told_that_a_higher_one_took_the_units_left() -> Non
     own = section(told, "3. Units left by rounding, priority 50")
     assert lines(own) == ["c * 1 0.5 priority 0", "d 2 0.5 priority 0"]
     assert own.remarks[:2] == (
-        "no units for 2 that remember a fraction; c is 1st.",
+        "no units for 2 queues that remember a fraction; c is 1st.",
         "c gets none: higher priorities come first and took them all.",
     )
 

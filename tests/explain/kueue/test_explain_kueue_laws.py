@@ -84,7 +84,7 @@ def test_the_numbers_are_those_of_the_moment_that_decided(
                 assert all(line.asks <= line.available for line in taken)
                 assert {line.judged for line in taken} <= {"fits", "fits by borrowing"}
             case Reserve():
-                assert any(line.judged == "fits if others give way" for line in taken)
+                assert any(line.judged == "fits after preemption" for line in taken)
             case Wait(reason=reason):
                 assert not taken
                 for told in reason.comparisons:

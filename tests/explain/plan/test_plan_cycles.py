@@ -114,7 +114,7 @@ def test_it_ends_after_the_number_of_cycles_that_is_asked_for() -> None:
 def test_one_node_is_spoken_of_as_one() -> None:
     policy, state = world(pod("large", 9, ""))
     (row,) = plan_rows(state, policy.plan(state, 0))
-    assert row.why.startswith("fits no node: 1 of 1 node lacks nvidia.com/gpu; ")
+    assert row.why.startswith("fits no node: 1 of 1 node has too little free nvidia.com/gpu; ")
 
 
 def test_a_job_that_asks_for_nothing_has_no_numbers_in_its_reason() -> None:

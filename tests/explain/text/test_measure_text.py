@@ -57,7 +57,7 @@ def test_each_form_has_its_text() -> None:
     assert measure_text("points", -0.125) == "-12.5 points"
     assert measure_text("count", 3) == "3"
     assert measure_text("ms", 1500) == "1.5s"
-    assert measure_text("amount-time", 2_000 * 3_600_000, gpu) == "2 GPUh"
+    assert measure_text("amount-time", 2_000 * 3_600_000, gpu) == "2 GPU-h"
     assert measure_text("ratio", None) == "-"
 
 
@@ -66,7 +66,7 @@ def test_a_change_has_its_sign_unless_it_is_nothing() -> None:
     assert change_text("percent", 0.0004) == "+0.04 points"
     assert change_text("percent", -0.125) == "-12.5 points"
     assert change_text("ms", 90_000) == "+1m30s"
-    assert change_text("amount-time", 7_200_000_000, gpu) == "+2 GPUh"
+    assert change_text("amount-time", 7_200_000_000, gpu) == "+2 GPU-h"
     assert change_text("count", 1e-12) == "0"
     assert change_text("count", 0) == "0"
     assert change_text("ratio", None) == "-"

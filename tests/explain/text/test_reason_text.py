@@ -91,7 +91,7 @@ def nodes(count: int, what: str) -> Tally:
         (
             Reason(code="NonPreemptibleOverQuota", queue=TEAM, comparisons=(QUOTA,)),
             (
-                "over the quota, and it cannot be preempted: "
+                "over the quota, and not preemptible: "
                 "gpu: non-preemptible 6 + request 4 > quota 8 at team"
             ),
         ),
@@ -114,16 +114,17 @@ def nodes(count: int, what: str) -> Tally:
                 ),
             ),
             (
-                "fits no node: 5 of 8 nodes lack memory, 2 are not ready, 1 has a host port taken, "
+                "fits no node: 5 of 8 nodes have too little free memory, 2 are "
+                "not ready, 1 has a host port taken, "
                 "1 of 4 pods found a place"
             ),
         ),
         (
             Reason(code="UnsupportedConstraint", names=("resourceClaims", "volumes.rbd")),
-            "has a constraint that is not supported: resourceClaims, volumes.rbd",
+            "Fairlead cannot judge this job: it uses resourceClaims, volumes.rbd",
         ),
         (Reason(code="QueueDoesNotExist", queue=TEAM), "queue team does not exist"),
-        (Reason(code="QueueDoesNotExist", queue=QueueName("")), "it names no queue"),
+        (Reason(code="QueueDoesNotExist", queue=QueueName("")), "names no queue"),
         (
             Reason(
                 code="SchedulingGated",
@@ -149,7 +150,7 @@ def nodes(count: int, what: str) -> Tally:
                 code="StaleGang",
                 tallies=(Tally(count=1, of=3, things="pods that the job needs", what="run"),),
             ),
-            "incomplete for too long: 1 of 3 pods that the job needs runs",
+            "its gang was incomplete for too long: 1 of 3 pods that the job needs runs",
         ),
         (
             Reason(
@@ -158,21 +159,24 @@ def nodes(count: int, what: str) -> Tally:
                 comparisons=(GPU, BEYOND_IN_CPU, BEYOND_IN_GPU),
             ),
             (
-                "other is beyond its quota: gpu: allocated 0 + request 4 <= quota 8 at team; "
+                "other is over its quota: gpu: allocated 0 + request 4 <= quota 8 at team; "
                 "gpu: allocated 9 > quota 8"
             ),
         ),
         (
             Reason(code="ReclaimedByQuota", queue=OTHER, comparisons=(GPU, BEYOND_IN_CPU)),
-            "other is beyond its quota: cpu: allocated 9 > quota 8",
+            "other is over its quota: cpu: allocated 9 > quota 8",
         ),
         (
             Reason(code="WouldBeFuller", queue=OTHER, comparisons=(FULLER,)),
-            "would be fuller than other: gpu: saturation of team 1.333 >= saturation of other 1.25",
+            (
+                "would be more saturated than other: gpu: saturation of team 1.333 "
+                ">= saturation of other 1.25"
+            ),
         ),
         (
             Reason(code="ProtectedByMinRuntime", names=("x/tune",), remaining_ms=12 * 60_000 - 400),
-            "x/tune is protected for 12m more",
+            "x/tune is protected by its min runtime for 12m more",
         ),
         (
             Reason(code="NobodyToAsk", names=("jobs of other queues that can be preempted",)),
@@ -195,7 +199,8 @@ def nodes(count: int, what: str) -> Tally:
                 ),
             ),
             (
-                "on idle room beyond the quota of team: gpu: allocated 6 + request 4 > quota 8; "
+                "on idle capacity beyond the quota of team: gpu: allocated 6 + "
+                "request 4 > quota 8; "
                 "gpu: request 4 <= available 5 at other"
             ),
         ),
@@ -225,33 +230,36 @@ def nodes(count: int, what: str) -> Tally:
         ),
         (
             Reason(code="WaitingForQuota", queue=TEAM),
-            "waits for quota in team, where others had their turn before",
+            "waits for quota in team, where other workloads came first",
         ),
         (
             Reason(code="NoMatchingFlavor", queue=TEAM, names=("red lacks zone=b",)),
-            "no flavor suits its pods: red lacks zone=b",
+            "no flavor matches its pods: red lacks zone=b",
         ),
-        (Reason(code="NoMatchingFlavor", queue=TEAM), "no flavor suits its pods"),
+        (Reason(code="NoMatchingFlavor", queue=TEAM), "no flavor matches its pods"),
         (Reason(code="Suspended", queue=TEAM), "held back: team is stopped"),
-        (Reason(code="Suspended"), "held back by its owner"),
+        (Reason(code="Suspended"), "suspended by its owner"),
         (
             Reason(code="BackOff", remaining_ms=59_001),
-            "held back after evictions for 1m more",
+            "held back after evictions, for 1m more",
         ),
         (
             Reason(code="BehindHead", queue=TEAM, names=("x/first",)),
-            "has to wait behind x/first, the first of team",
+            "waits behind x/first, the first of team",
         ),
         (
             Reason(code="InClusterQueue", queue=TEAM, comparisons=(OLDER,)),
             (
-                "gives way within team: "
+                "is preempted within team: "
                 "queued at 2026-11-16T08:00:00Z < queued at 2026-11-16T09:00:00Z"
             ),
         ),
         (
             Reason(code="InCohortFairSharing", queue=OTHER, comparisons=(SHARES,)),
-            "other shares what it borrows: later share of team 250 <= later share of other inf",
+            (
+                "other borrows more than its fair share: later share of team 250 <= "
+                "later share of other inf"
+            ),
         ),
         (Reason(code="WouldBeEvicted", queue=TEAM), SHORTER["WouldBeEvicted"][0]),
         (Reason(code="SomethingNew", queue=TEAM), "SomethingNew"),

@@ -145,7 +145,7 @@ def test_all_other_switches_do_not(quirk: str) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "says"),
-    [(FAITHFUL, "are lost to an error of the plugin"), (OURS, "give too little back even then")],
+    [(FAITHFUL, "fail by an error of the plugin"), (OURS, "give too little back even then")],
     ids=["plugin", "ours"],
 )
 def test_the_error_is_told_apart_from_a_refusal(settings: ElasticQuotaSettings, says: str) -> None:
@@ -153,7 +153,7 @@ def test_the_error_is_told_apart_from_a_refusal(settings: ElasticQuotaSettings, 
     *_, wait = ElasticQuotaPolicy(settings).plan(state, NOW_MS).decisions
     assert isinstance(wait, Wait)
     said = {tally.what: tally.count for tally in wait.claims[0].reason.tallies}
-    assert said == {says: 1, "have nobody who may be asked": 1}
+    assert said == {says: 1, "have no candidates": 1}
 
 
 def test_without_the_error_the_pod_is_evicted_in_vain() -> None:

@@ -85,7 +85,7 @@ def test_nobody_is_there_to_be_asked() -> None:
         Tally(count=0, of=1, things="workloads there", what="are less important"),
     )
     assert reason_text(reason) == (
-        "nobody may be asked to give way: 0 of 1 workload of its queue is less important, "
+        "no workload may be preempted: 0 of 1 workload of its queue is less important, "
         "1 of 2 queues beside it has borrowed what it needs, "
         "0 of 1 workload there is less important"
     )
@@ -191,7 +191,7 @@ def test_without_fair_sharing_who_would_borrow_may_take_nothing() -> None:
     """0 + 4 > 3."""
     world = classical(story("a 4 9", CLASSICAL_TREE))
     assert told(world) == (
-        "BorrowingForbidden: it would borrow, and may not take from others for that: "
+        "BorrowingForbidden: it would borrow, and may not preempt while borrowing: "
         "cpu: allocated 0 + request 0.004 > quota 0.003"
     )
 

@@ -56,7 +56,7 @@ def test_a_log_gives_its_jobs_in_milliseconds_and_base_units(tmp_path: Path) -> 
             asks=((CPU, 4000),), asked_ms=90_000, wait_ms=0,
         ),
     ]  # fmt: skip
-    assert tally.dropped == {"parts of jobs that are told as a whole too": 1}
+    assert tally.dropped == {"parts of jobs that are listed as a whole too": 1}
     assert (tally.rows, tally.broken) == (5, 0)
 
 

@@ -16,7 +16,7 @@ from fairlead.cli.input.options import (
     states_or_exit,
     with_faithfulness,
 )
-from fairlead.cli.output.table import table_text
+from fairlead.cli.output.table import table_text, wrapped
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
 from fairlead.explain.named import is_queue, job_named, queue_named
 from fairlead.explain.rule_set import rule_set_of
@@ -40,7 +40,7 @@ Examples:
 @now_option
 @usage_options
 @faithful_option
-@output_option("text", "json", "yaml")
+@output_option("text", "wide", "json", "yaml")
 def command(
     name: str,
     files: tuple[str, ...],
@@ -54,7 +54,7 @@ def command(
     faithful: bool,
     output: str,
 ) -> None:
-    """Show why a queue's numbers are what they are, or a job starts, waits or gives way.
+    """Explain the numbers of a queue, or why a job starts, waits or is evicted.
 
     Of a queue: the arithmetic, step by step, with * at the queue among its siblings. A Cohort is
     named cohort/NAME. Of a job, named NAMESPACE/NAME: who is before it, what its queue and those
@@ -80,8 +80,8 @@ def command(
         queue = queue_named(state, name)
         let_past_count(assembled, wish)
         explanation, kind = rules.explain_queue(state, settings, given, queue), "QueueExplanation"
-    if output == "text":
-        click.echo(_text(explanation))
+    if output in ("text", "wide"):
+        click.echo(_text(explanation, wide=output == "wide"))
         return
     from fairlead.cli.output.document import print_document
 
@@ -89,14 +89,15 @@ def command(
     print_document({**document, "answer": explanation.answer, **explanation.data}, output)
 
 
-def _text(explanation: Explanation) -> str:
-    parts = [printable(explanation.answer), *map(_section_text, explanation.sections)]
+def _text(explanation: Explanation, *, wide: bool) -> str:
+    parts = [wrapped(printable(explanation.answer), wide=wide)]
+    parts += [_section_text(section, wide=wide) for section in explanation.sections]
     return "\n\n".join(parts)
 
 
-def _section_text(section: Section) -> str:
-    lines = [printable(section.title)]
+def _section_text(section: Section, *, wide: bool) -> str:
+    lines = [wrapped(printable(section.title), wide=wide)]
     if section.table:
-        lines.append(table_text(section.table, left=section.words, indent="  "))
-    lines.extend(f"  {printable(remark)}" for remark in section.remarks)
+        lines.append(table_text(section.table, left=section.words, indent="  ", wide=wide))
+    lines.extend(wrapped(printable(remark), "  ", wide=wide) for remark in section.remarks)
     return "\n".join(lines)

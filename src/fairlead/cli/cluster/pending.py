@@ -44,7 +44,7 @@ Examples:
     help="Leave out the first N.",
 )
 @now_option
-@output_option("table", "json", "yaml")
+@output_option("table", "wide", "json", "yaml")
 def command(
     queue: str,
     files: tuple[str, ...],
@@ -67,19 +67,19 @@ def command(
     if report.note is not None:
         click.echo(printable(f"note: {report.note}"), err=True)
     page = slice(offset, offset + limit)
-    if output != "table":
+    if output in ("json", "yaml"):
         from fairlead.cli.output.document import print_document
 
         print_document({**report.document, "items": report.items[page]}, output)
         return
-    click.echo(_table(queue, report, page))
+    click.echo(_table(queue, report, page, wide=output == "wide"))
 
 
-def _table(queue: str, report: PendingReport, page: slice) -> str:
+def _table(queue: str, report: PendingReport, page: slice, *, wide: bool) -> str:
     waiting, shown = len(report.rows), report.rows[page]
     if not waiting:
         return printable(f"nothing waits in {queue}")
     total = f"shown: {len(shown)} of {waiting}"
     if not shown:
         return total
-    return f"{table_text([report.head, *shown], left=report.words)}\n\n{total}"
+    return f"{table_text([report.head, *shown], left=report.words, wide=wide)}\n\n{total}"

@@ -47,7 +47,7 @@ Examples:
 @now_option
 @usage_options
 @faithful_option
-@output_option("table", "json", "yaml")
+@output_option("table", "wide", "json", "yaml")
 def command(
     files: tuple[str, ...],
     more_files: tuple[str, ...],
@@ -60,7 +60,7 @@ def command(
     faithful: bool,
     output: str,
 ) -> None:
-    """Show which jobs start, give way or move now, which wait, and exactly why.
+    """Show which jobs start, wait, move or are evicted now, and why.
 
     Reads the jobs, their queues, and the nodes or the quota that they share, and decides as the
     scheduler would. Nothing is changed anywhere.
@@ -70,9 +70,10 @@ def command(
     check_plannable(assembled)
     let_past_count(assembled, usage_wish(usage, usage_source, now))
     planner = make_policy(with_faithfulness(assembled.settings, faithful=faithful))
-    if output == "table":
+    if output in ("table", "wide"):
+        wide = output == "wide"
         where = rule_set_of(assembled.settings).places_title
-        _print_tables(state, plan_cycles(planner, state, now, cycles), cycles, where)
+        _print_tables(state, plan_cycles(planner, state, now, cycles), cycles, where, wide=wide)
         return
     from fairlead.cli.output.document import print_document
 
@@ -82,19 +83,21 @@ def command(
     print_document(plan_document(assembled.policy, plans), output)
 
 
-def _print_tables(state: ClusterState, plans: Iterable[Plan], cycles: int, where: str) -> None:
+def _print_tables(
+    state: ClusterState, plans: Iterable[Plan], cycles: int, where: str, *, wide: bool
+) -> None:
     for number, plan in enumerate(plans, start=1):
         if cycles > 1:
             click.echo(f"{'' if number == 1 else chr(10)}cycle {number}\n")
-        click.echo(_table(state, plan, where))
+        click.echo(_table(state, plan, where, wide=wide))
 
 
-def _table(state: ClusterState, plan: Plan, where: str) -> str:
+def _table(state: ClusterState, plan: Plan, where: str, *, wide: bool) -> str:
     rows = plan_rows(state, plan)
     if not rows:
         return "nothing waits"
     head = ("DECISION", "JOB", "QUEUE", "PODS", where, "WHY")
-    table = table_text([head, *map(_cells, rows)], left=len(head))
+    table = table_text([head, *map(_cells, rows)], left=len(head), wide=wide)
     return f"{table}\n\n{_summary(rows)}"
 
 

@@ -52,10 +52,12 @@ def print_changes(
     if old.report.capacity != new.report.capacity:
         both = f"{capacity_text(old.report)} -> {capacity_text(new.report)}"
         click.echo(printable(f"capacity: {both}") + "\n")
-    click.echo(_shares_table([each for each in shares if output == "wide" or not each.column.wide]))
+    wide = output == "wide"
+    shown = [each for each in shares if wide or not each.column.wide]
+    click.echo(_shares_table(shown, wide=wide))
     if plans:
         where = rule_set_of(new.assembled.settings).places_title
-        click.echo("\n" + _decisions_table(plan_changes(*plans), where))
+        click.echo("\n" + _decisions_table(plan_changes(*plans), where, wide=wide))
 
 
 def _obstacle(old: Side, new: Side, *, has_own_capacity: bool) -> str | None:
@@ -76,11 +78,11 @@ def _planned(assembled: Assembled, now_ms: int) -> Planned:
     return Planned(assembled.state, policy.plan(assembled.state, now_ms))
 
 
-def _shares_table(changes: list[Change]) -> str:
+def _shares_table(changes: list[Change], *, wide: bool) -> str:
     if not changes:
         return "no queue's numbers differ"
     head = ("QUEUE", "", "RESOURCE", "NUMBER", "OLD", "NEW")
-    return table_text([head, *map(_share_row, changes)], left=4)
+    return table_text([head, *map(_share_row, changes)], left=4, wide=wide)
 
 
 def _share_row(change: Change) -> tuple[str, ...]:
@@ -91,14 +93,14 @@ def _share_row(change: Change) -> tuple[str, ...]:
     return (change.queue, fate, axis, change.column.title.lower(), old, new)
 
 
-def _decisions_table(changes: list[PlanChange], where: str) -> str:
+def _decisions_table(changes: list[PlanChange], where: str, *, wide: bool) -> str:
     if not changes:
         return "no job's decision differs"
     head = ("JOB", "QUEUE", "OLD", "NEW", where, "WHY")
     rows = [row for change in changes for row in _decision_rows(change)]
     counts = Counter(f"{each.before.kinds()} -> {each.after.kinds()}" for each in changes)
     summary = ", ".join(f"{how}: {count}" for how, count in counts.items())
-    return f"{table_text([head, *rows], left=len(head))}\n\n{summary}"
+    return f"{table_text([head, *rows], left=len(head), wide=wide)}\n\n{summary}"
 
 
 def _decision_rows(change: PlanChange) -> list[tuple[str, ...]]:

@@ -74,7 +74,7 @@ def command(
     usage_source: str | None,
     output: str,
 ) -> None:
-    """Show the tree of queues with what each has, wants and is entitled to.
+    """Show the tree of queues: what each has, requests and is entitled to.
 
     The rule set is taken from the objects; the capacity from the nodes among them.
     """
@@ -154,7 +154,7 @@ def _report_table(report: ShareReport, *, wide: bool) -> str:
     rows = [head]
     for block in filter(None, [*(blocks[each] for each in by_interest(blocks)), without]):
         rows.extend([*block, blank])
-    return table_text(rows[:-1], left=2)
+    return table_text(rows[:-1], left=2, wide=wide)
 
 
 def _row(

@@ -67,21 +67,22 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @reads_manifests
-@output_option("table", "json", "yaml")
+@output_option("table", "wide", "json", "yaml")
 def command(
     files: tuple[str, ...], more_files: tuple[str, ...], policy: Any, strict: bool, output: str
 ) -> None:
-    """Check manifests and list everything that is wrong or doubtful.
+    """Check manifests and list every error, warning and piece of advice.
 
-    Errors refuse the input (exit 1). Warnings say what will be read otherwise than you may
-    think, advice what could be better. Objects of other kinds are counted and left alone. A file
-    to be simulated is checked as one.
+    An input with errors is refused (exit 1). A warning says where Fairlead reads a field otherwise
+    than you may expect, an advice what could be better. Many warnings of one kind are shown as one
+    and a count; -o wide lists all. Objects of other kinds are counted and ignored. A scenario is
+    checked as a scenario.
     """
     result = simulation_findings([*files, *more_files], policy, strict=strict)
     if result is None:
         result = load_files(files, more_files, policy, strict=strict)
-    if output == "table":
-        show_findings(result.findings, to_stderr=False)
+    if output in ("table", "wide"):
+        show_findings(result.findings, to_stderr=False, every_one=output == "wide")
         click.echo(_summary(result))
     else:
         from fairlead.cli.output.document import print_document

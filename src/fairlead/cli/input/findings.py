@@ -2,17 +2,60 @@
 
 import os
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
 from fairlead.errors import Finding
-from fairlead.explain.text.names import printable
+from fairlead.explain.text.names import first_few, printable
 
 COLOURS = {"error": "red", "warning": "yellow", "advice": "cyan"}
 
 
-def show_findings(findings: Sequence[Finding], *, to_stderr: bool = True) -> None:
-    """Print each finding with its place, what was expected and the cure."""
+MOST_OF_A_KIND: Final = 3
+"""Of more warnings of one kind only the first is printed, with the names of a few others."""
+
+
+def show_findings(
+    findings: Sequence[Finding], *, to_stderr: bool = True, every_one: bool = False
+) -> None:
+    """Print findings with their place, what was expected and the fix.
+
+    Many warnings of one kind are printed as one and a count, unless *every_one* is wanted; every
+    error is printed.
+    """
+    kinds: dict[tuple[object, ...], list[Finding]] = {}
+    for at, finding in enumerate(findings):
+        is_single = every_one or finding.severity == "error"
+        kinds.setdefault((at,) if is_single else _kind(finding), []).append(finding)
+    for alike in kinds.values():
+        if len(alike) > MOST_OF_A_KIND:
+            _show([alike[0]], to_stderr=to_stderr)
+            click.echo(f"    {_others_text(alike)}", err=to_stderr)
+        else:
+            _show(alike, to_stderr=to_stderr)
+
+
+def _kind(finding: Finding) -> tuple[object, ...]:
+    """Return what warnings have in common that differ in names and places only."""
+    return finding.severity, finding.code, len(finding.message.split())
+
+
+def _others_text(alike: Sequence[Finding]) -> str:
+    """Return how many more there are, with the words in which the messages differ, else places."""
+    words = [finding.message.split() for finding in alike]
+    differ = [at for at, column in enumerate(zip(*words, strict=True)) if len(set(column)) > 1]
+    names = [" ".join(each[at] for at in differ).strip(",;:.") for each in words[1:]]
+    if not differ:
+        places = [each.file if each.line is None else f"{each.file}:{each.line}" for each in alike]
+        names = places[1:]
+    count = len(alike) - 1
+    return printable(
+        f"and {count} more of this kind: {first_few(names)}; fairlead validate -o wide lists all"
+    )
+
+
+def _show(findings: Sequence[Finding], *, to_stderr: bool) -> None:
     for finding in findings:
         # Also where a reader forgot to quote a name, nothing is left that a terminal would obey.
         text = "\n".join(map(printable, str(finding).split("\n")))

@@ -43,7 +43,7 @@ class NamedPath(click.Path):
         if value == "":
             what = "folder" if self.dir_okay and not self.file_okay else "file"
             self.fail(
-                f"found an empty name, perhaps of a variable that is not set: name a {what}",
+                f"found an empty path, perhaps from a variable that is not set: name a {what}",
                 param,
                 ctx,
             )
@@ -97,7 +97,7 @@ def capacity_option(command: Command) -> Command:
     return click.option(
         "--capacity",
         metavar="gpu=N,cpu=N,memory=N",
-        help="What there is to share, instead of the nodes in the input.",
+        help="The capacity to share, instead of that of the nodes in the input.",
     )(command)
 
 
@@ -140,7 +140,7 @@ def faithful_option(command: Command) -> Command:
     return click.option(
         "--faithful",
         is_flag=True,
-        help="Decide as the peer does, also where Fairlead would do better.",
+        help="Decide as the original scheduler does, quirks included.",
     )(command)
 
 
@@ -170,7 +170,7 @@ def load_files(
         raise click.UsageError("name what to read: -f FILE, -f FOLDER, or -f - for standard input")
     if "" in names:
         raise click.UsageError(
-            "found an empty name among what to read, perhaps of a variable that is not set: "
+            "found an empty path, perhaps from a variable that is not set: "
             "name a file, a folder, or - for standard input"
         )
     given = read_standard_input(names) if stdin is None else stdin

@@ -134,7 +134,9 @@ def _print_notes(comparison: Comparison) -> None:
     if comparison.queues_left_out:
         click.echo(f"note: {comparison.queues_left_out} more queues are left out", err=True)
     if len(comparison.seeds) > 1:
-        click.echo("\n* the interval does not hold 0: by chance alone so in one row of twenty")
+        click.echo(
+            "\n* the interval does not contain 0; by chance that happens in one row of twenty"
+        )
     remark = seeds_remark(len(comparison.seeds))
     if remark is not None:
         click.echo(f"note: {remark}: simulate with --seeds 10", err=True)

@@ -44,7 +44,7 @@ Examples:
     help="Of the pictures.  [default: svg]",
 )
 def command(result: str, file: str | None, figures: str | None, form: str | None) -> None:
-    """Show what a simulation came to, as one page that opens in any browser.
+    """Write the results of a simulation as one page that opens in any browser.
 
     RESULT is a folder that fairlead simulate has written. The page has for each run what queues
     held over time against what was due to them, past use, waits, evictions with their reasons, and

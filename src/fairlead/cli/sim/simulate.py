@@ -59,7 +59,7 @@ Examples:
 """
 
 
-HELP = f"""Run a scenario on a virtual clock: who got what, who waited, and was it fair.
+HELP = f"""Run a scenario on a virtual clock; measure waiting times and fairness.
 
 Under each rule set in turn. All results are written to a folder, as CSV and JSON. A {FORMAT} is
 run as it is, and its table printed.
@@ -102,7 +102,9 @@ def command(asked: Asked, parquet: bool, output: str) -> None:
         write_parquet(run.folder, run.about)
     _show(result, variants, output)
     if not is_whole:
-        click.echo("interrupted: the results until then can be read, and say so", err=True)
+        click.echo(
+            "interrupted: the results so far are written, and marked as incomplete", err=True
+        )
         raise click.exceptions.Exit(130)
 
 
@@ -118,7 +120,7 @@ def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
         try:
             for name, order in orders.items():
                 about = run_variant(
-                    order, folder.of_run(name), phrase=reason_text, onlooker=progress
+                    order, folder.of_run(name), phrase=reason_text, observer=progress
                 )
                 folder.ended(about)
                 if not about.complete or interruption.is_wanted:

@@ -105,11 +105,12 @@ def _claimants(desk: Desk, own: QueueName) -> list[Claimant]:
 
 def holding_section(holding: Holding) -> Section:
     """Return what it holds and who could take it back, in words and numbers."""
-    title = "What it holds, and whether others may take it back"
+    title = "What it uses, and whether other namespaces may reclaim it"
     if holding.queue is None:
-        remark = "Its namespace has no quota: only a more important pod without one may take it."
+        preemptors = "only a pod of higher priority without a quota may preempt it"
+        remark = f"Its namespace has no quota: {preemptors}."
         return Section(title=title, remarks=(remark,))
-    head = ("RESOURCE", "IT HOLDS", "ITS NAMESPACE USES", "MIN", "BORROWED")
+    head = ("RESOURCE", "IT USES", "ITS NAMESPACE USES", "MIN", "BORROWED")
     rows = [
         (
             str(line.axis),
@@ -131,16 +132,17 @@ def holding_section(holding: Holding) -> Section:
 def _remarks(holding: Holding) -> list[str]:
     queue = holding.queue
     if not holding.is_over_min:
-        others = "no other namespace may take this back"
-        return [f"{queue} is within its min: {others}, only a more important pod of {queue}."]
+        others = "no other namespace may reclaim this"
+        own = f"only a pod of higher priority in {queue} may preempt it"
+        return [f"{queue} is within its min: {others}, {own}."]
     if holding.claimants:
         names = first_few([_claimant_text(each) for each in holding.claimants])
-        remarks = [f"{queue} is over its min: who stays within its own may take it back: {names}."]
+        remarks = [f"{queue} is over its min: namespaces below their min may reclaim: {names}."]
     else:
-        remarks = [f"{queue} is over its min, but nobody else is below its own."]
+        remarks = [f"{queue} is over its min, but no other namespace is below its min."]
     if not holding.keeps_min and holding.protection != "none":
         is_barred = holding.protection == "never asked"
-        then = "so it may not be asked" if is_barred else "so others are asked first"
+        then = "so it may not be preempted" if is_barred else "so other pods are preempted first"
         remarks.append(f"Without it {queue} would fall below its min, {then}.")
     return remarks
 

@@ -32,11 +32,11 @@ SHOWN_CHOICES: Final = 5
 """How many nodes are shown where it could have room: the one taken, then by the least harm."""
 
 _OUTCOMES: Final[dict[Outcome, str]] = {
-    "no-victim-needed": "have room without asking anybody",
-    "no-victims": "have nobody who may be asked",
-    "does-not-fit": "have too little room even if all leave who may be asked",
-    "quota": "give too little quota back even if all leave who may be asked",
-    "error": "are lost to an error of the plugin",
+    "no-victim-needed": "have room without an eviction",
+    "no-victims": "have no candidates",
+    "does-not-fit": "have too little room even without all candidates",
+    "quota": "give too little quota back even without all candidates",
+    "error": "fail by an error of the plugin",
 }
 
 
@@ -104,7 +104,7 @@ def _rules_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
     pods = f"{len(turn.pods)} pods together" if len(turn.pods) > 1 else "1 pod"
     title = f"What its quota allows, for {pods}"
     if not turn.rules:
-        remark = "Its namespace has no quota: no rule binds it, and nothing is guaranteed to it."
+        remark = "Its namespace has no quota: no bound applies, and nothing is guaranteed."
         return Section(title=title, remarks=(remark, _asked_remark(view, turn)))
     head = ("RULE", "RESOURCE", "", "USED", "NOMINATED", "REQUEST", "BOUND")
     return Section(
@@ -129,20 +129,20 @@ def _asked_remark(view: ElasticJobView, turn: ElasticTurn) -> str:
     """Say who may be asked to give way, which follows from the min."""
     queue = view.workload.queue
     if turn.asked == "without quota":
-        return "Only less important pods without a quota may be asked to give way."
+        return "Only pods of lower priority without a quota may be preempted."
     if turn.asked == "own namespace":
-        return f"Over its min, only less important pods of {queue} may be asked to give way."
+        return f"Over its min, only pods of lower priority in {queue} may be preempted."
     if not turn.over_min:
-        return "Within its min, namespaces over theirs may be asked to give way: there are none."
+        return "Within its min, pods of namespaces over theirs may be preempted: there are none."
     names = first_few(turn.over_min)
-    return f"Within its min, namespaces over theirs may be asked to give way: {names}."
+    return f"Within its min, pods of namespaces over theirs may be preempted: {names}."
 
 
 def _tries_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
     choices = [each for each in turn.tries if each.is_choice(turn.looks_later)]
     choices.sort(key=lambda each: (each.node != _taken(view), each.key))
     left_out = len(choices[SHOWN_CHOICES:])
-    more = [(f"({left_out} more)", "at more harm")] if left_out else []
+    more = [(f"({left_out} more)", "with worse victims")] if left_out else []
     others = [each for each in turn.tries if not each.is_choice(turn.looks_later)]
     rows = (
         *_try_rows(view, turn, choices[:SHOWN_CHOICES]),
@@ -150,7 +150,7 @@ def _tries_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
         *_try_rows(view, turn, others),
     )
     return Section(
-        title=f"What comes of the nodes if others give way to {turn.pods[0]}",
+        title=f"Nodes if pods are preempted for {turn.pods[0]}",
         table=(("NODES", ""), *rows),
         words=2,
         remarks=tuple(_across_nodes(view, turn)),
@@ -183,7 +183,7 @@ def _try_text(outcome: NodeOutcome, *, looks_later: bool) -> str:
     if outcome.outcome != "victims":
         return _OUTCOMES[outcome.outcome]
     names = first_few([each.title for each in outcome.victims])
-    broken = f", against {outcome.violations} of their budgets" if outcome.violations else ""
+    broken = f", violating {outcome.violations} PodDisruptionBudgets" if outcome.violations else ""
     return f"have room without {names}{broken}"
 
 
@@ -196,10 +196,10 @@ def _across_nodes(view: ElasticJobView, turn: ElasticTurn) -> list[str]:
     if all(each.outcome == "no-victims" for each in turn.tries):
         return []
     if not view.settings.cross_node_preemption:
-        return ["Victims on several nodes at once are not looked for."]
+        return ["Victims on several nodes at once are not considered."]
     if isinstance(view.seeks(), Reserve):
-        return ["No node alone is enough, so several were looked at together."]
-    return ["Victims on several nodes at once are no help either."]
+        return ["No node alone is enough, so several were considered together."]
+    return ["Victims on several nodes at once do not help either."]
 
 
 def _gainers_section(view: ElasticJobView) -> Section:
@@ -208,9 +208,7 @@ def _gainers_section(view: ElasticJobView) -> Section:
         (each.workload, view.state.workloads[each.workload].queue, reason_text(each.reason))
         for each in view.gainers()
     ]
-    return Section(
-        title="To whom it gives way", table=(("JOB", "QUEUE", "BY WHAT RIGHT"), *rows), words=3
-    )
+    return Section(title="Its preemptors", table=(("JOB", "QUEUE", "WHY"), *rows), words=3)
 
 
 def _turn_document(view: ElasticJobView, turn: ElasticTurn) -> dict[str, object]:

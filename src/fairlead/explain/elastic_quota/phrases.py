@@ -7,29 +7,32 @@ from fairlead.explain.text.phrases import Phrases
 PHRASES: Final = Phrases(
     phrases={
         "WithinMin": "within the min of {queue}: {first}",
-        "Borrows": "borrows what others leave of their mins: {scarcest}",
+        "Borrows": "borrows what other namespaces leave of their mins: {scarcest}",
         "WithoutQuota": "its namespace has no quota",
-        "TakesBack": "takes back, within the min of {queue}: {scarcest}",
-        "WaitsForLeaving": "has a place once others have left",
+        "TakesBack": "reclaims, within the min of {queue}: {scarcest}",
+        "WaitsForLeaving": "has a place once terminating pods have left",
         "MinTakenBack": "{queue} is over its min: {scarcest}",
         "TakenBelowMin": "{queue} is over its min, and falls below it: {all}",
         "OverMax": "over the max of {queue}: {scarcest}",
-        "PoolExhausted": "too little is left of all mins: {scarcest}; over their min: {held}",
+        "PoolExhausted": (
+            "too little is left of the pool of all mins: {scarcest}; over their min: {held}"
+        ),
         "ScheduleTimedOut": (
-            "gives up its places: not all were free within scheduleTimeoutSeconds"
+            "gives up its places: its pods could not all start within scheduleTimeoutSeconds"
         ),
         "NeverPreempts": "its preemptionPolicy is Never",
         "BeyondMin": (
-            "beyond its min {queue} asks only its own less important pods: {scarcest}; {tallies}"
+            "over its min, {queue} may preempt only its own pods of lower priority: {scarcest}; "
+            "{tallies}"
         ),
-        "NobodyBorrows": "nobody else is over its min once those have left who are leaving",
+        "NobodyBorrows": "no other namespace is over its min (terminating pods not counted)",
     },
     shorter={
-        "PoolExhausted": ("too little is left of all mins: {scarcest}",),
+        "PoolExhausted": ("too little is left of the pool of all mins: {scarcest}",),
         "BeyondMin": (
             (
-                "beyond its min {queue} asks only its own less important pods, and has none: "
-                "{scarcest}"
+                "over its min, {queue} may preempt only its own pods of lower priority, of which "
+                "there are none: {scarcest}"
             ),
         ),
     },

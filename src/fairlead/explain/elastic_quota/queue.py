@@ -188,7 +188,7 @@ def _promised_texts(axes: Sequence[Axis], promised: NominatedAmounts) -> list[st
             if amounts[axes.index(axis)]
         ]
         if told:
-            texts.append(f"Nominated pods {where} come first, and ask for {', '.join(told)}.")
+            texts.append(f"Nominated pods {where} come first, and request {', '.join(told)}.")
     return texts
 
 

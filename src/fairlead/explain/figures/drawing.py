@@ -3,25 +3,10 @@
 from collections.abc import Iterable
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
-from unicodedata import combining, east_asian_width
 
 from fairlead.model.duration import format_duration
 
-ELLIPSIS: Final = "…"
 BOXES_ONLY: Final = "Last Resort"  # of fonts that have a box for every letter
-
-
-def short_name(name: str, columns: int) -> str:
-    """Return *name*, or its begin and end around an ellipsis, at most so many *columns* wide.
-
-    The end is kept because that is where long names differ. A wide letter, as in Chinese, takes
-    two columns.
-    """
-    if sum(map(_columns, name)) <= columns:
-        return name
-    room = columns - 1
-    head, tail = _first(name, room - room // 2), _first(reversed(name), room // 2)
-    return head + ELLIPSIS + tail[::-1]
 
 
 def fonts_for(letters: Iterable[str]) -> tuple[list[str], str]:
@@ -63,22 +48,6 @@ def _had(file: str, letters: Iterable[str]) -> set[str]:
     except (OSError, RuntimeError):  # listed, but since removed or damaged
         return set()
     return {letter for letter in letters if font.get_char_index(ord(letter))}
-
-
-def _first(letters: Iterable[str], columns: int) -> str:
-    taken = []
-    for letter in letters:
-        columns -= _columns(letter)
-        if columns < 0:
-            break
-        taken.append(letter)
-    return "".join(taken)
-
-
-def _columns(letter: str) -> int:
-    if combining(letter):
-        return 0
-    return 2 if east_asian_width(letter) in ("W", "F") else 1
 
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from fairlead.errors import FairleadError
-from fairlead.explain.figures.drawing import fonts_for, mark_time, short_name
-from fairlead.explain.text.names import printable
+from fairlead.explain.figures.drawing import fonts_for, mark_time
+from fairlead.explain.text.names import printable, short_name
 from fairlead.explain.text.whole_file import write_whole
 from fairlead.model.duration import format_duration
 from fairlead.sim.report.report_page import Points, QueueLines, ReportPage, RunPage, ShownResource
@@ -154,7 +154,7 @@ def _mark_evictions(panel: "Axes", run: RunPage) -> None:
         markersize=5,
         transform=panel.get_xaxis_transform(),
         clip_on=False,
-        label=f"told to leave ({run.evictions.total})",
+        label=f"evicted ({run.evictions.total})",
     )
     panel.tick_params(axis="x", pad=9)
 

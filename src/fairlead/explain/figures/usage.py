@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from fairlead.errors import FairleadError
-from fairlead.explain.figures.drawing import fonts_for, mark_time, short_name
+from fairlead.explain.figures.drawing import fonts_for, mark_time
 from fairlead.explain.text.amounts import by_interest
-from fairlead.explain.text.names import printable
+from fairlead.explain.text.names import printable, short_name
 from fairlead.explain.text.whole_file import write_whole
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import is_memory_like, scale_of
@@ -188,7 +188,7 @@ def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> st
         for panel, place in zip(panels, shown, strict=False):
             _draw_panel(panel, held, resources[place], place)
         if not shown:
-            panels[0].set_title("nobody held anything", loc="left")
+            panels[0].set_title("no usage", loc="left")
             panels[0].set_axis_off()
         data = _drawn(figure, file)
     write_whole(file, [data])

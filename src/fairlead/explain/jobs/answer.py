@@ -22,15 +22,15 @@ def job_answer(state: ClusterState, job: WorkloadName, decisions: Sequence[Decis
     if reserved:
         count = sum(len(each.placements) for each in reserved)
         why = reason_text(reserved[-1].reason)
-        parts.append(f"has room reserved for {_of_its_pods(count, total)}: {why}")
+        parts.append(f"has capacity reserved for {_of_its_pods(count, total)}: {why}")
     for each in decisions:
         if isinstance(each, Wait):
-            rest = "other pods of it wait" if parts else "waits"
+            rest = "its other pods wait" if parts else "waits"
             parts.append(f"{rest}: {reason_text(each.reason)}")
             best = best_claim(each)
             parts += [f"{best.action}: {reason_text(best.reason)}"] if best else []
     if not parts:
-        parts.append("has a place for all of its pods, so there is nothing to decide")
+        parts.append("all of its pods have a node already")
     return f"{job} {'; '.join(parts)}."
 
 
@@ -70,7 +70,7 @@ def claim_sections(
     sections = [_victims(state, victims)] if victims else []
     compared = [each.reason.sides for each in (*victims, *decisions) if each.reason.sides]
     if compared:
-        sections.append(side_section("The two queues compared, at the last loss", compared[-1]))
+        sections.append(side_section("The two queues compared, at the last eviction", compared[-1]))
     for each in decisions:
         if isinstance(each, Wait) and each.claims:
             sections += _failed(each.claims)
@@ -82,10 +82,10 @@ def _victims(state: ClusterState, victims: Sequence[Evict | Move]) -> Section:
     shown = victims[:SHOWN_VICTIMS]
     left_out = len(victims) - len(shown)
     return Section(
-        title="Who makes room for it",
+        title="Victims that make room for it",
         table=(head, *(_victim_row(state, each) for each in shown)),
         words=4,
-        remarks=(f"{left_out} more are left out.",) if left_out else (),
+        remarks=(f"{left_out} more victims are left out.",) if left_out else (),
     )
 
 
@@ -100,7 +100,7 @@ def _victim_row(state: ClusterState, victim: Evict | Move) -> tuple[str, ...]:
 def _failed(claims: Sequence[FailedClaim]) -> list[Section]:
     rows = [(claim.action, reason_text(claim.reason)) for claim in claims]
     table = (("ACTION", "WHAT STOPPED IT"), *rows)
-    sections = [Section(title="Why it gets no place from others", table=table, words=2)]
+    sections = [Section(title="Why no victims make room for it", table=table, words=2)]
     for claim in claims:
         if claim.reason.sides:
             title = f"The two queues compared, by {claim.action}"

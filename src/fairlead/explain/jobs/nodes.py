@@ -111,7 +111,7 @@ def node_table(pod: str, standings: Sequence[NodeStanding], tallies: tuple[Tally
     head = ("NODES", "", *(f"FREE {axis.resource.upper()}" for axis in axes))
     rows = [row for tally in _room_first(tallies) for row in _rows(standings, tally, len(axes))]
     return Section(
-        title=f"What the nodes are to {pod}",
+        title=f"Nodes considered for pod {pod}",
         table=(head, *rows),
         words=2,
         remarks=(f"{tallies_text(tallies)}.",),

@@ -25,11 +25,11 @@ class TurnBefore(msgspec.Struct, frozen=True, kw_only=True):
 def turns_section(title: str, before: Sequence[TurnBefore]) -> Section:
     """Return the nearest of the turns *before* a job's own, of which *title* tells."""
     if not before:
-        return Section(title=f"{title}: nobody else was before it")
+        return Section(title=f"{title}: no other job came first")
     shown = before[-SHOWN_TURNS:]
     rows = [(str(each.turn), each.workload, each.queue, each.why) for each in shown]
     left_out = len(before) - len(shown)
-    table = (("TURN", "JOB", "QUEUE", "WAS BEFORE IT BECAUSE"), *rows)
+    table = (("TURN", "JOB", "QUEUE", "CAME FIRST BECAUSE"), *rows)
     remarks = (f"{left_out} earlier turns are left out.",) if left_out else ()
     return Section(title=title, table=table, words=len(table[0]), remarks=remarks)
 

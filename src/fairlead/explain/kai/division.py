@@ -80,7 +80,7 @@ DECIDED_BY: dict[Reason, str] = {
     "order": "age, then name",
     "priority": "priority",
 }
-LEFTOVER_RULE = "One each, the largest remembered fraction first; need and limit are not asked."
+LEFTOVER_RULE = "One each, the largest remembered fraction first; need and limit do not count."
 
 
 def explain_leftovers(view: DivisionViewpoint) -> list[Section]:
@@ -116,7 +116,8 @@ def _leftover_count(view: DivisionViewpoint, ranking: LeftoverRanking) -> str:
     units = "1 unit" if ranking.winners == 1 else f"{ranking.winners or 'no'} units"
     line = len(ranking.line)
     verb = "remembers" if line == 1 else "remember"
-    text = f"{units} for {line} that {verb} a fraction"
+    queues = "queue" if line == 1 else "queues"
+    text = f"{units} for {line} {queues} that {verb} a fraction"
     place = ranking.place(view.own)
     return f"{text}." if place is None else f"{text}; {view.queue} is {_ordinal(place + 1)}."
 
@@ -160,7 +161,7 @@ def division_result(view: DivisionViewpoint, step: FinalStep) -> Section:
             f"It asks for {view.text(claim.requested)}, but its limit is {view.text(most)}."
         )
     if step.unclaimed:
-        remarks.append(f"{view.text(step.unclaimed)} is left and nobody's.")
+        remarks.append(f"{view.text(step.unclaimed)} is left over.")
     return Section(title="Result", remarks=tuple(remarks))
 
 
@@ -224,7 +225,9 @@ def _opening(view: DivisionViewpoint) -> Section:
     count, shown = len(division.siblings), len(view.shown)
     remarks = []
     if shown < count:
-        near = ", those next to the last unit left by rounding," if view.rankings else ""
+        near = (
+            ", its neighbours in the ranking for units left by rounding," if view.rankings else ""
+        )
         remarks.append(f"Shown: {shown} of them: {view.queue}{near} and the largest shares.")
     siblings = "1 queue" if count == 1 else f"{count} siblings"
     title = f"{view.axis}: {view.text(division.amount)} to divide among {siblings}, {whose}"
@@ -246,9 +249,9 @@ def _guarantees(view: DivisionViewpoint, step: GuaranteeStep) -> Section:
     granted = view.text(sum(step.granted))
     left = f"{view.text(step.amount)} - {granted} = {view.text(step.remaining)} left."
     if step.remaining < 0:
-        left = f"That is {granted} together, more than there is: all are honoured on paper."
+        left = f"That is {granted} together, more than there is; every queue keeps its guarantee."
     return Section(
-        title="1. Guaranteed, as far as it is asked for and within the limit",
+        title="1. Guaranteed, up to the request and the limit",
         table=view.table(head, rows, dict(enumerate(step.granted))),
         remarks=(left,),
     )
@@ -285,7 +288,7 @@ def _round_row(view: DivisionViewpoint, step: RoundStep, entry: RoundEntry) -> t
 
 
 def _wanting(count: int) -> str:
-    return "1 that needs more" if count == 1 else f"{count} that need more"
+    return "1 queue that needs more" if count == 1 else f"{count} queues that need more"
 
 
 def _usage_remarks(view: DivisionViewpoint, step: RoundStep) -> list[str]:

@@ -17,27 +17,33 @@ from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.plan import Decision, Evict, Move, Plan, Tally
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.cycle import KaiCycle
-from fairlead.policy.kai.look_ahead import look_ahead
-from fairlead.policy.kai.queue_order import Ratio, Standing, deciding_rule, precedes
+from fairlead.policy.kai.api import (
+    Contender,
+    KaiCycle,
+    Ratio,
+    deciding_rule,
+    new_cycle,
+    planned_restraint,
+    precedes,
+)
 from fairlead.policy.kai.settings import KaiSettings
 
-Phrase = Callable[[str, Standing, str, Standing], str]
+Phrase = Callable[[str, Contender, str, Contender], str]
 
 
 def why_before(cycle: KaiCycle, first: WorkloadName, other: WorkloadName) -> str:
     """Return why it is the turn of *first* and not of *other*, which waits as well."""
     if cycle.may_find_room(first) and not cycle.may_find_room(other):
-        return f"there may be room for it, and there is none for {other}"
+        return f"it may find capacity, and {other} cannot"
     queue, other_queue = (cycle.state.workloads[name].queue for name in (first, other))
     if queue == other_queue:
         return _inside_queue(cycle, first, other)
     sides = _below_common_ancestor(cycle, queue, other_queue)
-    one, two = map(cycle.race.standing, sides)
+    one, two = map(cycle.tournament.contender, sides)
     if two is None:
-        return f"there may be room for others of {sides[0]}, and for nobody of {sides[1]}"
+        return f"jobs of {sides[0]} may find capacity, and no job of {sides[1]} can"
     if one is None or not precedes(one, two):
-        return "others in the tree decided between them"  # before is not transitive
+        return "the order of other queues decided between them"  # before is not transitive
     phrase = _PHRASES[deciding_rule(one, two)]
     return phrase(sides[0], one, sides[1], two)
 
@@ -72,17 +78,17 @@ _PHRASES: Final[dict[int, Phrase]] = {
     1: lambda a, _one, b, _two: f"{a} is not over its fair share, and {b} is",
     2: lambda a, _one, b, _two: f"{a} stays within its quota with its next job, {b} does not",
     3: lambda a, one, b, two: (
-        f"{a} has the higher priority than {b}: {-one.rank[2]} against {-two.rank[2]}"
+        f"{a} has a higher priority than {b}: {-one.precedence[2]} against {-two.precedence[2]}"
     ),
-    4: lambda _a, _one, b, _two: f"{b} would hold what it may hold nothing of",
+    4: lambda _a, _one, b, _two: f"{b} would use a resource of which it may use nothing",
     5: lambda a, one, b, two: (
-        f"{a} has the smaller dominant share than {b} with its next job: "
+        f"{a} has a smaller dominant share than {b} with its next job: "
         + _shares(one.share_with_job, two.share_with_job)
     ),
     6: lambda a, one, b, two: (
-        f"{a} has the smaller dominant share than {b}: " + _shares(one.share, two.share)
+        f"{a} has a smaller dominant share than {b}: " + _shares(one.share, two.share)
     ),
-    7: lambda a, _one, b, _two: f"{a} may hold less than {b}",
+    7: lambda a, _one, b, _two: f"{a} is entitled to less than {b}",
     8: lambda a, one, b, two: (
         f"{a} is older than {b}" if one.age[0] != two.age[0] else f"{a} comes before {b} by name"
     ),
@@ -164,7 +170,7 @@ class JobWatch:
             )
 
     def _weighed(self) -> OwnTurn:
-        state, finder = self._cycle.state, self._cycle.view.finder
+        state, finder = self._cycle.state, self._cycle.context.finder
         workload = state.workloads[self._job]
         pods = self._cycle.jobs.next_pods(self._job)
         first = workload.pod_sets.set_index[pods[0]]
@@ -195,7 +201,7 @@ class JobWatch:
                     request=more,
                     limit=limit,
                     quota=quota,
-                    fair_share=cycle.view.shares[name].fair_share[at],
+                    fair_share=cycle.context.shares[name].fair_share[at],
                     is_within_limit=limit is None or sums.allocated[at] + more <= limit,
                     is_within_quota=None if workload.preemptible else fits_quota,
                 )
@@ -205,11 +211,11 @@ def explain_kai_job(
     state: ClusterState, settings: KaiSettings, job: WorkloadName, now_ms: int
 ) -> Explanation:
     """Return all that one cycle at *now_ms* weighs for *job*; *state* is left as it was."""
-    restraint = look_ahead(state, settings, now_ms).restraint
+    restraint = planned_restraint(state, settings, now_ms)
     with state.trial():
-        turns = turns_of(restraint.cycle(state, settings, now_ms), job)
+        turns = turns_of(new_cycle(state, settings, now_ms, restraint), job)
     with state.trial():
-        watch = JobWatch(restraint.cycle(state, settings, now_ms), job, turns)
+        watch = JobWatch(new_cycle(state, settings, now_ms, restraint), job, turns)
         watch.run()
     own = watch.own
     sections = [places_section(state, job)] if job in state.runs else []
@@ -247,7 +253,7 @@ def _gates(own: OwnTurn) -> Section:
     head = ("QUEUE", "RESOURCE", "GATES", "ALLOCATED", "REQUEST", "LIMIT", "QUOTA", "FAIR SHARE")
     pods = f"{len(own.pods)} pods together" if len(own.pods) > 1 else "1 pod"
     return Section(
-        title=f"What its queue and those above allow, for {pods}",
+        title=f"Limits and quotas of its queue and the queues above, for {pods}",
         table=(head, *map(_gate_row, own.gates)),
         words=3,
     )
@@ -259,7 +265,7 @@ def _gate_row(line: GateLine) -> tuple[str, ...]:
         refused.append("over the limit")
     if line.is_within_quota is False:
         held = amount_text(line.axis, line.non_preemptible)
-        refused.append(f"over the quota, of which {held} is held for good")
+        refused.append(f"over the quota, of which {held} is not preemptible")
     numbers = (line.allocated, line.request, line.limit, line.quota, line.fair_share)
     return (
         line.queue,

@@ -15,7 +15,7 @@ from fairlead.policy.kueue.flavor_assignment import FlavorTrial, Mode, wanted_by
 from fairlead.policy.kueue.flavor_mismatch_text import flavor_mismatch_text
 from fairlead.policy.kueue.nomination import Nominator
 
-_AFTER_OTHERS: Final = "fits if others give way"
+_AFTER_OTHERS: Final = "fits after preemption"
 
 
 class FlavorLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,8 +149,8 @@ def _judged(trial: FlavorTrial) -> str:
         case Mode.PREEMPT | Mode.RECLAIM:
             return _AFTER_OTHERS
         case Mode.NO_CANDIDATES:
-            return "lacks quota, and nobody gives way"
+            return "too little quota, and no candidates"
         case Mode.NO_FIT if trial.amount > trial.potential:
-            return "more than it could ever have"
+            return "more than its queue could ever have"
         case Mode.NO_FIT:
-            return "lacks quota, and to borrow may ask nobody"
+            return "too little quota, and no preemption while borrowing"

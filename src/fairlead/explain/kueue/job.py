@@ -29,18 +29,16 @@ from fairlead.policy.kueue.door import Door
 from fairlead.policy.kueue.settings import KueueSettings
 
 _ADVICE: Final = {
-    "Deactivated": "Its owner has it queue up again with spec.active: true.",
-    "Suspended": "It queues up again once {queue} has stopPolicy: None.",
+    "Deactivated": "Set spec.active: true to queue it again.",
+    "Suspended": "It is queued again once {queue} has stopPolicy: None.",
     "Misconfigured": (
-        "Until that is mended it asks for nothing. fairlead validate names the file and the line."
+        "It is not queued until this is fixed. fairlead validate names the file and the line."
     ),
     "BackOff": (
-        "It queues up again by itself at {until}. It was evicted since its pods were not ready in "
+        "It is queued again at {until}. It was evicted because its pods were not ready in "
         "time: their events say why."
     ),
-    "UnsupportedConstraint": (
-        "Fairlead cannot keep this constraint: take {names} away, or leave the workload to Kueue."
-    ),
+    "UnsupportedConstraint": ("Remove {names}, or leave this workload to Kueue itself."),
 }
 
 
@@ -58,7 +56,7 @@ def door_advice(view: KueueJobView) -> Section | None:
         "until": moment_text(until_ms + 999),  # never earlier than it is
     }
     advice = _ADVICE.get(reason.code, "").format_map(told)
-    return Section(title="What to do about it", remarks=(advice,)) if advice else None
+    return Section(title="What you can do", remarks=(advice,)) if advice else None
 
 
 def shares_section(view: KueueJobView) -> Section | None:
@@ -74,12 +72,12 @@ def shares_section(view: KueueJobView) -> Section | None:
     ]
     return Section(
         title="Weighted shares of both sides",
-        table=(("GIVES WAY", "SIDE", "SHARE", "SHARE AFTER"), *rows),
+        table=(("VICTIM", "SIDE", "SHARE", "SHARE AFTER"), *rows),
         words=2,
         remarks=(
-            "A side is a queue, or the cohort above it that stands beside the other side.",
-            "A share is what is borrowed of what could be lent, in thousandths, over the weight:",
-            "as the search found it, with those away whom it had tried before.",
+            "A side is a queue, or its ancestor cohort that is a sibling of the other side.",
+            "A share is the borrowed part of what could be lent, in thousandths, over the weight,",
+            "as the search found it, without the candidates that it had tried before.",
         ),
     )
 
@@ -168,5 +166,5 @@ def _undecided(view: KueueJobView) -> str:
     if run is None:
         return "has no pods, so there is nothing to decide"
     if any(placed.phase == "leaving" for placed in run.pods.values()):
-        return "was told to leave, and has its quota until it has left"
+        return "is being evicted, and keeps its quota until its pods have left"
     return "has its quota and keeps it, so there is nothing to decide"

@@ -119,7 +119,7 @@ def pending_report(
             "metadata": {},
         },
         items=tuple(map(_item, entries)),
-        note=f"{text} is stopped, so nothing of it is in line" if is_stopped else None,
+        note=f"{text} is stopped, so none of its workloads is queued" if is_stopped else None,
     )
 
 

@@ -6,44 +6,46 @@ from fairlead.explain.text.phrases import Phrases
 
 PHRASES: Final = Phrases(
     phrases={
-        "InClusterQueue": "gives way within {queue}: {all}",
-        "InCohortReclamation": "{queue} holds what was lent to it: {scarcest}",
-        "InCohortFairSharing": "{queue} shares what it borrows: {all}",
-        "InCohortReclaimWhileBorrowing": "is less important, and {queue} borrows: {all}",
-        "ClusterQueueStopped": "{queue} was stopped, and what has its quota must leave",
-        "LocalQueueStopped": "its LocalQueue was stopped, and what came through it must leave",
-        "Deactivated": "switched off by its owner",
+        "InClusterQueue": "is preempted within {queue}: {all}",
+        "InCohortReclamation": "{queue} borrows quota that is reclaimed: {scarcest}",
+        "InCohortFairSharing": "{queue} borrows more than its fair share: {all}",
+        "InCohortReclaimWhileBorrowing": "has a lower priority, and {queue} borrows: {all}",
+        "ClusterQueueStopped": "{queue} was stopped, and its workloads are evicted",
+        "LocalQueueStopped": "its LocalQueue was stopped, and its workloads are evicted",
+        "Deactivated": "deactivated by its owner",
         "Misconfigured": "cannot be admitted: {names}",
-        "BackOff": "held back after evictions for {remaining} more",
-        "BehindHead": "has to wait behind {names}, the first of {queue}",
-        "PendingEvaluation": "not looked at yet",
+        "BackOff": "held back after evictions, for {remaining} more",
+        "BehindHead": "waits behind {names}, the first of {queue}",
+        "PendingEvaluation": "not evaluated yet",
         "ResourceNotCovered": "{queue} has no quota for {names}",
-        "NoMatchingFlavor": "no flavor suits its pods: {names}",
-        "ExceedsMaxQuota": "asks for more than {queue} could ever let it have: {all}",
+        "NoMatchingFlavor": "no flavor matches its pods: {names}",
+        "ExceedsMaxQuota": "requests more than {queue} could ever provide: {all}",
         "WaitingForQuota": "waits for quota at {queue}: {all}; held by {held}",
         "QuotaIsKept": (
             "waits for quota at {queue}, which is kept for {names}: {all}; held by {held}"
         ),
         "WaitingForPreemptedWorkloads": "others give way to it",
         "PreemptionIsOff": (
-            "{queue} asks nobody: withinClusterQueue and reclaimWithinCohort are Never"
+            "{queue} may not preempt: withinClusterQueue and reclaimWithinCohort are Never"
         ),
-        "NobodyMayBeAsked": "nobody may be asked to give way: {tallies}",
-        "TooLittleToTake": "all who may be asked hold too little: {all}",
+        "NobodyMayBeAsked": "no workload may be preempted: {tallies}",
+        "TooLittleToTake": "all candidates together hold too little: {all}",
         "SharesForbid": "the shares do not let {queue} give more: {all}",
-        "BorrowingForbidden": "it would borrow, and may not take from others for that: {all}",
+        "BorrowingForbidden": "it would borrow, and may not preempt while borrowing: {all}",
         "CoolsDown": (
-            "was preempted itself, and asks by fair sharing in {remaining} only: "
-            "{names} would give way"
+            "was preempted itself, and may preempt by fair sharing in {remaining}: "
+            "{names} would be preempted"
         ),
-        "WaitsBeforeSharing": "asks by fair sharing in {remaining} only: {names} would give way",
-        "WouldLoop": "a loop would begin if it took the place of {names}",
+        "WaitsBeforeSharing": (
+            "may preempt by fair sharing in {remaining}: {names} would be preempted"
+        ),
+        "WouldLoop": "a preemption loop would begin if it preempted {names}",
     },
     shorter={
         "BackOff": ("held back for a while after evictions",),
         "WaitingForQuota": (
             "waits for quota at {queue}: {all}",
-            "waits for quota in {queue}, where others had their turn before",
+            "waits for quota in {queue}, where other workloads came first",
         ),
         "QuotaIsKept": ("waits for quota at {queue}, which is kept for {names}: {all}",),
     },

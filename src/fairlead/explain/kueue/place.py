@@ -19,8 +19,8 @@ SHOWN_BEFORE: Final = 10
 """How many of those before it are listed, the nearest ones."""
 
 _STRATEGIES: Final = {
-    "BestEffortFIFO": "a workload that cannot be admitted lets those behind it have a try",
-    "StrictFIFO": "a workload that cannot be admitted keeps all behind it waiting",
+    "BestEffortFIFO": "a workload that cannot be admitted does not block those behind it",
+    "StrictFIFO": "a workload that cannot be admitted blocks all behind it",
 }
 
 
@@ -81,15 +81,15 @@ def place_section(place: PlaceInLine) -> Section:
     """Return the place in words, counted from 1, with the nearest of those before it."""
     own, shown = place.own, place.before[-SHOWN_BEFORE:]
     left_out = len(place.before) - len(shown)
-    remarks = [f"{left_out} more before these are left out."] if left_out else []
+    remarks = [f"{left_out} earlier workloads are left out."] if left_out else []
     remarks.append(f"{place.strategy}: {_STRATEGIES[place.strategy]}.")
     if any(each.decision == "reserve" for each in place.before):
-        remarks.append("One for whom others leave stays the first until it has its quota.")
+        remarks.append("A workload with preempted victims stays the head until it has its quota.")
     rows = [(str(each.position + 1), each.workload, each.decision, each.why) for each in shown]
-    table = (("PLACE", "WORKLOAD", "DECISION", "IS BEFORE IT BECAUSE"), *rows) if rows else ()
+    table = (("PLACE", "WORKLOAD", "DECISION", "COMES FIRST BECAUSE"), *rows) if rows else ()
     return Section(
         title=(
-            f"Its place: {own.position_in_cluster_queue + 1} of {place.waiting} in "
+            f"Its position: {own.position_in_cluster_queue + 1} of {place.waiting} in "
             f"{place.cluster_queue}, {own.position_in_local_queue + 1} of "
             f"{place.waiting_in_local_queue} in {own.local_queue}"
         ),
@@ -119,10 +119,10 @@ def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str
     """
     other, settings = view.workload, view.settings
     if is_preempting(view.state, first.name) and not is_preempting(view.state, other.name):
-        return "others give way to it already"
+        return "its victims are already preempted"
     if uses is not None and uses.rank(first.name) != uses.rank(other.name):
         used = f"{_use_text(uses, first)} against {_use_text(uses, other)}"
-        return f"{uses.local_queue(first.name)} has used less of late: {used}"
+        return f"{uses.local_queue(first.name)} has used less recently: {used}"
     return why_older_or_higher(
         (first.priority, queued_ms(first, settings)), (other.priority, queued_ms(other, settings))
     )

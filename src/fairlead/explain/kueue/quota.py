@@ -69,12 +69,13 @@ def quota_section(held: QuotaHeld) -> Section:
         (str(each.axis), *(amount_text(each.axis, number) for number in _numbers(each)))
         for each in held.axes
     ]
+    since = moment_text(held.since_ms)
     return Section(
-        title=f"It has quota since {moment_text(held.since_ms)}, of {held.flavors or 'no flavor'}",
+        title=f"It holds quota since {since}, of {held.flavors or 'no flavor'}",
         table=(("RESOURCE", "IT USES", "ITS QUEUE USES", "QUOTA", "BORROWED"), *rows)
         if rows
         else (),
-        remarks=(remark if borrowed else f"{held.queue} borrows none of it.",),
+        remarks=(remark if borrowed else f"{held.queue} does not borrow.",),
     )
 
 
@@ -161,7 +162,7 @@ def path_section(view: KueueJobView, paths: Sequence[QuotaPath]) -> Section:
         (
             str(path.axis),
             level.queue,
-            "ends here" if level.queue == path.ends_at else "",
+            "limits it" if level.queue == path.ends_at else "",
             *(amount_text(path.axis, number) for number in _level_numbers(level).values()),
         )
         for path in paths
@@ -172,10 +173,10 @@ def path_section(view: KueueJobView, paths: Sequence[QuotaPath]) -> Section:
     ]
     if view.counts_promises:
         remarks.append(
-            "Allocated counts what is kept for others, as if those had left who leave for them."
+            "Allocated includes quota kept for other workloads, as if their victims had left."
         )
     return Section(
-        title="What its queue and those above allow",
+        title="Quota of its queue and the cohorts above",
         table=(head, *rows),
         words=3,
         remarks=tuple(remarks),

@@ -63,7 +63,7 @@ def places_section(state: ClusterState, job: WorkloadName) -> Section:
     counts = Counter((placed.node or "no node", placed.phase) for placed in pods)
     rows = [(node, phase, str(count)) for (node, phase), count in sorted(counts.items())]
     return Section(
-        title="Pods that have a place already", table=(("NODE", "", "PODS"), *rows), words=2
+        title="Pods that already have a node", table=(("NODE", "", "PODS"), *rows), words=2
     )
 
 

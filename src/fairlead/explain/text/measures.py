@@ -30,7 +30,7 @@ def measure_text(form: str, value: float | None, resource: ShownResource | None 
             return f"{plain_text(value * 100)} points"
         case "amount-time":
             assert resource is not None
-            return f"{plain_text(value / resource.scale / HOUR_MS)} {resource.unit}h"
+            return f"{plain_text(value / resource.scale / HOUR_MS)} {resource.unit}-h"
     return plain_text(value)
 
 

@@ -27,32 +27,34 @@ class Phrases(msgspec.Struct, frozen=True, kw_only=True):
 SHARED: Final = Phrases(
     phrases={
         "WithinQuota": "within the quota of {queue}: {first}",
-        "OverQuota": "on idle room beyond the quota of {queue}: {scarcest}",
-        "Preempts": "is more important than others in {queue}: {all}",
-        "PreemptedByPriority": "is less important: {all}",
+        "OverQuota": "on idle capacity beyond the quota of {queue}: {scarcest}",
+        "Preempts": "has a higher priority than workloads in {queue}: {all}",
+        "PreemptedByPriority": "has a lower priority: {all}",
         "NoNodeFits": "fits no node: {tallies}",
-        "UnsupportedConstraint": "has a constraint that is not supported: {names}",
+        "UnsupportedConstraint": "Fairlead cannot judge this job: it uses {names}",
         "NotReady": "not complete: {tallies}",
         "SchedulingGated": "held back: {tallies}",
         "PodGroupNotFound": "its PodGroup {names} does not exist",
-        "InvalidObject": "an object of it is not valid: {names}",
-        "OtherScheduler": "is for another scheduler to start: {names}",
-        "HeldAfterFailure": "held for a while after its start failed",
-        "WouldBeEvicted": "could start, but its place would be taken again for {names}",
-        "NobodyLessImportant": "nobody less important runs in {queue}: {all}",
-        "NoRoomWithVictims": "no attempt made room for it: {tallies}",
-        "ProtectedByMinRuntime": "{names} is protected for {remaining} more: {tallies}",
+        "InvalidObject": "one of its objects is not valid: {names}",
+        "OtherScheduler": "is assigned to another scheduler: {names}",
+        "HeldAfterFailure": "held back for a while because its start failed",
+        "WouldBeEvicted": "could start, but would be evicted again for {names}",
+        "NobodyLessImportant": "no workload of lower priority runs in {queue}: {all}",
+        "NoRoomWithVictims": "no set of victims makes enough room: {tallies}",
+        "ProtectedByMinRuntime": (
+            "{names} is protected by its min runtime for {remaining} more: {tallies}"
+        ),
         "Suspended": "held back: {queue} is stopped",
     },
     shorter={
-        "Preempts": ("is more important than others without a quota: {all}",),
-        "WouldBeEvicted": ("held back from a place that would be taken away again",),
+        "Preempts": ("has a higher priority than running pods without a quota: {all}",),
+        "WouldBeEvicted": ("held back because it would be evicted again",),
         "NobodyLessImportant": (
-            "nobody less important runs in {queue}",
-            "nobody less important runs without a quota",
+            "no workload of lower priority runs in {queue}",
+            "no pod of lower priority runs without a quota",
         ),
-        "NoRoomWithVictims": ("nobody's leaving makes enough room",),
-        "Suspended": ("held back by its owner",),
+        "NoRoomWithVictims": ("no eviction makes enough room",),
+        "Suspended": ("suspended by its owner",),
     },
     claim_stages={
         "ProtectedByMinRuntime": 0,
@@ -60,7 +62,6 @@ SHARED: Final = Phrases(
     },
     curable=frozenset({"NoNodeFits"}),
 )
-
 """Reason codes that several rule sets use."""
 
 

@@ -108,8 +108,14 @@ def tallies_text(tallies: tuple[Tally, ...]) -> str:
 
 
 def verb_agrees(what: str, count: int) -> str:
-    """Return *what* so many do: ``lack cpu``, but of one ``lacks cpu``."""
+    """Return *what* so many do: ``have too little free cpu``, but of one ``has ...``.
+
+    Placement says ``lack`` of a resource; for people it says how.
+    """
     verb, space, rest = what.partition(" ")
+    if verb == "lack" and not rest.startswith(("the ", *"0123456789")):
+        verb, rest = "have", f"too little free {rest}"
+        what = f"{verb} {rest}"
     return _OF_ONE.get(verb, verb) + space + rest if count == 1 else what
 
 

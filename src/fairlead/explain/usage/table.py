@@ -21,7 +21,7 @@ from fairlead.usage.queue_use import (
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import begins_at
 
-NOBODY = "(nobody in particular)"
+NOBODY = "(no user)"
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
