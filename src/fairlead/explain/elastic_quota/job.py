@@ -1,4 +1,4 @@
-"""Why a workload under ElasticQuotas starts, waits or gives way: rules, nodes, who may be asked.
+"""Why a workload under ElasticQuotas starts, waits or is preempted: rules, nodes, candidates.
 
 The plan itself decides; here it is asked what it decided about one workload, and what it weighed.
 """
@@ -25,7 +25,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Plan, Reserve
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.node_outcome import NodeOutcome, Outcome
+from fairlead.policy.elastic_quota.api import NodeOutcome, Outcome
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 SHOWN_CHOICES: Final = 5
@@ -126,7 +126,7 @@ def _rule_row(view: ElasticJobView, line: RuleLine) -> tuple[str, ...]:
 
 
 def _asked_remark(view: ElasticJobView, turn: ElasticTurn) -> str:
-    """Say who may be asked to give way, which follows from the min."""
+    """Say which pods are candidates, which follows from the min."""
     queue = view.workload.queue
     if turn.asked == "without quota":
         return "Only pods of lower priority without a quota may be preempted."
@@ -140,7 +140,7 @@ def _asked_remark(view: ElasticJobView, turn: ElasticTurn) -> str:
 
 def _tries_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
     choices = [each for each in turn.tries if each.is_choice(turn.looks_later)]
-    choices.sort(key=lambda each: (each.node != _taken(view), each.key))
+    choices.sort(key=lambda each: (each.node != _taken(view), each.cost))
     left_out = len(choices[SHOWN_CHOICES:])
     more = [(f"({left_out} more)", "with worse victims")] if left_out else []
     others = [each for each in turn.tries if not each.is_choice(turn.looks_later)]
