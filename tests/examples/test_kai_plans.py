@@ -231,7 +231,7 @@ def _numbers(state: ClusterState, row: KaiShare) -> dict[str, str]:
         "quota": queue.guaranteed[gpu],
         "limit": queue.ceiling[gpu],
         "holds": sums.allocated[gpu],
-        "asks for": row.requested[gpu] - sums.allocated[gpu],
+        "requests": row.requested[gpu] - sums.allocated[gpu],
         "fair share": row.fair_share[gpu],
     }
     shown = {name: _shown(amount) for name, amount in amounts.items()}
