@@ -1,4 +1,4 @@
-"""Who is skipped because one like it failed, and that nobody is who could have had a place."""
+"""Jobs are skipped because one like them failed, and none that could have had a place."""
 
 from collections.abc import Callable, Sequence
 

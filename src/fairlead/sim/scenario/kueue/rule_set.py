@@ -11,8 +11,8 @@ from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.contract import PolicyName, Settings
+from fairlead.policy.kueue.api import KueueShares
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from fairlead.policy.kueue.shares import KueueShares
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.workload_maker import Address, AddressBook, other_queue
 from fairlead.sim.scenario.form.scenario_form import PolicyForm, SpecForm
