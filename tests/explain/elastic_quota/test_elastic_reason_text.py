@@ -153,8 +153,8 @@ SENTENCES = {
         "no eviction makes enough room",
     ),
     "waits for pods around": (
-        Reason(code="NoNodeFits", tallies=(nodes(1, "wait for pods around to leave"),)),
-        "fits no node: 1 of 3 nodes waits for pods around to leave",
+        Reason(code="NoNodeFits", tallies=(nodes(1, "wait for other pods to terminate"),)),
+        "fits no node: 1 of 3 nodes waits for other pods to terminate",
     ),
 }
 

@@ -1,8 +1,8 @@
-"""The search for victims in the plainest words: all is tried, and every try is made from scratch.
+"""The search for victims, written plainly: every scenario is made, each from scratch.
 
-It can stand in the place of `VictimSolver`. Nothing is remembered from one try to the next, no try
-is left out for want of room, and whoever left is given a turn, whether or not it can find a place.
-Who is next to give way, and who is served next, is asked of those who know.
+It can take the place of `VictimSolver`. Nothing is remembered between scenarios, none is left out
+for want of room, and every evicted job has a turn, whether or not it can find a place. Eviction
+order and service order are those of the policy.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from fairlead.policy.kai.victims.solver import Scenario, Validator
 
 
 class PlainSearch:
-    """Searches for one claimant; if it succeeds, the state holds what it found."""
+    """Searches for one preemptor; if it succeeds, the state holds what it found."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class PlainSearch:
         considered: Sequence[VictimGroup],
         pods: tuple[PodId, ...],
     ) -> Scenario | None:
-        """Let *asked* leave and place everybody again; None if the claimant finds no place."""
+        """Evict *asked* and place all jobs again; None if the preemptor finds no place."""
         victims = {group.job for group in asked}
         left = {pod for group in asked for pod in group.members()}
         before = {pod: placed for job in victims for pod, placed in self.placed(job).items()}
@@ -146,7 +146,7 @@ class PlainSearch:
         nodes: set[str],
         left: dict[PodKey, Placed],
     ) -> bool:
-        """Give everybody in line a turn; whether the claimant has its place in the end."""
+        """Give every job a turn; whether the preemptor has its place in the end."""
         jobs, tournament = self.line.of(pods, victims)
         is_placed = False
         had_turn: set[WorkloadName] = set()

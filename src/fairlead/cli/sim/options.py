@@ -26,7 +26,7 @@ TWO_POLICIES: Final = ",".join(POLICY_NAMES[:2])
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody asks for; what is None or empty was not said."""
+    """What the command line asks for; None or empty: not given."""
 
     scenario: str
     policies: tuple[str, ...] = ()  # of variants or rule sets, by name

@@ -114,7 +114,7 @@ def run_name(variant: Variant, seed: int, seeds: int | None) -> str:
 
 
 def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
-    """Run all, one after the other; return whether nobody stopped that."""
+    """Run all, one after the other; return whether all ended."""
     with heeded("the results so far are written") as interruption:
         progress = RunProgress(interruption)
         try:

@@ -17,8 +17,7 @@ from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.queue import ClusterQueue, Cohort, Queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.pending_order import is_queued
-from fairlead.policy.kueue.shares import KueueShare, KueueShares
+from fairlead.policy.kueue.api import KueueShare, KueueShares, is_queued
 
 QUEUE_COLUMNS = (
     Column(key="weight", title="WEIGHT", form="number"),
@@ -128,7 +127,7 @@ def _axis_line(state: ClusterState, row: KueueShare, at: int) -> AxisLine:
 
 
 def _pending(state: ClusterState, queue: QueueName) -> dict[str, int]:
-    """What waits has no flavor yet, so it is told per resource."""
+    """Pending requests have no flavor yet, so they are summed per resource."""
     pending = zip(state.resources, state.sums[queue].pending, strict=True)
     return {name: amount for name, amount in pending if amount}
 

@@ -13,9 +13,8 @@ import msgspec
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.queue import ClusterQueue, Cohort, Queue, cohort_queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.pending_order import is_queued
+from fairlead.policy.kueue.api import KueueShare, KueueShares, is_queued
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.shares import KueueShare, KueueShares
 from fairlead.store.metrics.family import UNLIMITED, Family, Sample, in_units
 
 ROLE: Final = "standalone"  # there is no leader election

@@ -1,4 +1,4 @@
-"""Laws of giving idle room away: only those meet for whom there may be room."""
+"""Laws of the allocate action: only jobs meet for which there may be room."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Room that a pod of another scheduler is about to leave is promised, and given once it is gone."""
+"""Room of a terminating pod of another scheduler is reserved, and used once it is gone."""
 
 import pytest
 from msgspec.structs import replace

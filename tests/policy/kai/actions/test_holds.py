@@ -1,4 +1,4 @@
-"""What a caller holds after failures, under KAI's rules: who passes, where, and who is asked."""
+"""What a caller holds after failures, under KAI's rules: which jobs pass and are evicted."""
 
 import pytest
 

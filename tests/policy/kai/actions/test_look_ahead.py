@@ -1,4 +1,4 @@
-"""Law: a second cycle takes nothing back that the first one started, if nothing else happens.
+"""Law: a second cycle evicts nothing that the first one started, if nothing else happens.
 
 A plain cycle does not keep it. Each scenario shows what two plain cycles do, and what the plan does
 that looks ahead.

@@ -1,4 +1,4 @@
-"""What a queue, and those above it, refuse; with the numbers that say why."""
+"""What a queue and its ancestors refuse, with the numbers of the reason."""
 
 from typing import NamedTuple
 

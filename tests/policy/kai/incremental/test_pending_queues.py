@@ -1,4 +1,4 @@
-"""What is kept from cycle to cycle is what looking at everything anew gives, step by step.
+"""What is kept from cycle to cycle equals what reading everything anew gives.
 
 Two departments of three teams, in which jobs come, start, move and finish; some have a turn, or are
 spared, in the cycle of one step and not in that of the next.
@@ -278,7 +278,7 @@ def first_victims(state: ClusterState, bounds: BoundsPrefilter) -> str:
 
 
 def test_the_first_victim_changes_with_the_shares_of_others() -> None:
-    """With *c* in the race *a* is due nothing."""
+    """With pending jobs of *c*, *a* is due nothing."""
     state = three_queues()
     bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
     assert first_victims(state, bounds) == "b3"
@@ -302,7 +302,7 @@ def may_any_reclaim(state: ClusterState, bounds: BoundsPrefilter) -> bool:
 
 
 def test_reclaiming_classes_change_with_the_shares_of_others() -> None:
-    """*a* may have 4 of 4; with *c* in the race it is due nothing, and *c* less than it asks."""
+    """*a* may have 4 of 4; with jobs of *c* it is due nothing, and *c* less than it asks."""
     state = three_queues()
     bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
     assert may_any_reclaim(state, bounds)

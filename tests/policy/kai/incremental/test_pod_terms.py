@@ -1,4 +1,4 @@
-"""Who looks at the pods around it, as the state changes."""
+"""Which labels affinity terms look at, as the state changes."""
 
 from hypothesis import given
 from hypothesis import strategies as st

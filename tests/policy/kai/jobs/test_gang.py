@@ -1,4 +1,4 @@
-"""Which pods of a job start next, and how it stands against its minimums."""
+"""Which pods of a job start next, and how many it has against its minimums."""
 
 from typing import Literal
 

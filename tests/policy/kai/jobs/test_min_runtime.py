@@ -1,4 +1,4 @@
-"""Who promises how long a job may run, and what the promise is worth."""
+"""Which queue promises a minimum runtime, and what the promise is worth."""
 
 import pytest
 from hypothesis import given

@@ -70,7 +70,7 @@ def cluster(job: KaiJob = JOB) -> ClusterState:
 
 
 def let_happen(state: ClusterState, what: str) -> None:
-    """Let n be lost with its pod, or return; let the owner change the job; let leavers stop."""
+    """Let n be lost with its pod, or return; change the job; or let terminating pods stop."""
     run = state.runs.get(GANG)
     placed = {} if run is None else run.pods
     match what:

@@ -1,4 +1,4 @@
-"""Jobs that grow stand where asking their groups anew would put them, turn by turn."""
+"""Growing jobs have the position that asking their gangs anew gives, turn by turn."""
 
 from collections.abc import Set
 

@@ -1,4 +1,4 @@
-"""Rule by rule, who of two queues is served first; and the laws of the comparison."""
+"""Rule by rule, which of two queues is served first; and the laws of the comparison."""
 
 import math
 from collections.abc import Sequence

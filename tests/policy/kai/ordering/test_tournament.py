@@ -1,4 +1,4 @@
-"""The queue that leads the race is that of all brackets played anew, whatever has changed."""
+"""The leading queue is that of all brackets played anew, whatever has changed."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -26,7 +26,7 @@ from tests.scale_examples import scale_examples
 
 
 class Race:
-    """A race, and the same played anew from the numbers of the queues."""
+    """A tournament, and the same played anew from the numbers of the queues."""
 
     def __init__(self, state: ClusterState) -> None:
         self.state = state
@@ -86,7 +86,7 @@ def last_left(
     numbers: Mapping[QueueName, QueueNumbers],
     requests: Mapping[QueueName, Amounts],
 ) -> QueueName | None:
-    """Let neighbours meet, round after round; who has no request is not in the race."""
+    """Let neighbours meet, round after round; a queue without a request is out."""
     left: list[QueueName | None] = [name if name in requests else None for name in children]
     while len(left) > 1:
         left += [None] * (len(left) % 2)

@@ -1,4 +1,4 @@
-"""Who waits, and in which order, after some have changed: taken over from before, or made anew."""
+"""Pending jobs and their order after some changed: branched off, or made anew."""
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Who could give way on each node, and what they hold.
+"""Which jobs can be evicted on each node, and what they hold.
 
 Jobs, with their nodes and GPUs:  queue a: *one* n1 2, *gang* n1 1 and n2 3.  queue b: *two* n2 4.
 """

@@ -1,4 +1,4 @@
-"""A kind of job for which there was no room is looked at again when nodes may have won enough.
+"""A class of jobs without room is looked at again when nodes may have gained enough.
 
 Nodes have 8 GPUs. A gang of three pods of 8 waits; single GPUs are held by others.
 """

@@ -1,7 +1,7 @@
-"""How many places there may be at most if all who leave are to stay, counted by amounts alone.
+"""How many places there may be at most if all moved pods stay, by amounts alone.
 
-Pods ask for cpu and GPUs. Nodes: *half* has 4 of its 8 GPUs free, *full* none, *gone* is known to
-nobody. The claimant may look at *half*, and at *full* where somebody leaves it.
+Pods ask for cpu and GPUs. Nodes: *half* has 4 of its 8 GPUs free, *full* none, *gone* is not
+known. The preemptor may look at *half*, and at *full* where a pod leaves it.
 """
 
 import pytest
@@ -14,7 +14,7 @@ FREE: dict[str, Amounts] = {"half": (8, 4), "full": (8, 0)}
 ROOMS = rooms_with(FREE)
 
 
-def leaver(node: str, gpus: int) -> MovablePod:
+def movable(node: str, gpus: int) -> MovablePod:
     return MovablePod(node, freed=(0, gpus), asked=(0, gpus))
 
 
@@ -23,7 +23,7 @@ def leaver(node: str, gpus: int) -> MovablePod:
     [
         ([4], [], True),  # as it is
         ([4, 4], [], False),
-        ([8], [("full", 8)], False),  # 1 place, which the leaver needs as well
+        ([8], [("full", 8)], False),  # 1 place, which the moved pod needs as well
         ([8], [("half", 4)], False),  # 1 place of 8, but 2 of 4 for 2 + 1
         ([8], [("full", 4), ("full", 4)], False),  # 1 place of 8, but 1 + 2 of 4 for 2 + 1 + 1
         ([4], [("full", 4)], True),  # 1 + 1 places for 1 + 1
@@ -39,7 +39,7 @@ def leaver(node: str, gpus: int) -> MovablePod:
 def test_a_moved_pod_takes_as_many_places_again(
     gpus: list[int], evicted_pods: list[tuple[str, int]], *, is_allowed: bool
 ) -> None:
-    bound = MoveBound(ROOMS, [leaver(*each) for each in evicted_pods])
+    bound = MoveBound(ROOMS, [movable(*each) for each in evicted_pods])
     assert bound.allows([(0, each) for each in gpus], {"half"}) is is_allowed
 
 

@@ -1,7 +1,7 @@
-"""How many places are too few if all who leave are to come back, by amounts alone.
+"""How many places are too few if all victims come back, by amounts alone.
 
-Pods ask for cpu and GPUs. Nodes: *half* has 4 of its 8 GPUs free, *full* none, *gone* is known to
-nobody. The claimant may look at *half*, and at *full* where somebody leaves it.
+Pods ask for cpu and GPUs. Nodes: *half* has 4 of its 8 GPUs free, *full* none, *gone* is not
+known. The preemptor may look at *half*, and at *full* where a pod leaves it.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ POD = numbered_pod("main", 0)
 
 
 def groups(*pods: tuple[str | None, int]) -> tuple[list[VictimGroup], PlaceBalance]:
-    """Return a group for each pod that leaves, and the balance for claimants of 4 GPUs, and 2."""
+    """Return a group for each pod that leaves, and the balance for preemptors of 4 GPUs, and 2."""
     made = [
         VictimGroup(
             job=WorkloadName(f"j{at} {gpus}"),
@@ -43,10 +43,10 @@ def groups(*pods: tuple[str | None, int]) -> tuple[list[VictimGroup], PlaceBalan
     [
         (1, [], [0, 0]),  # 4 free: a place of 4, or two of 2; the 4 takes all
         (2, [], [0, 1]),  # a 2 takes no place of 4, but the third of 2
-        (1, [("full", 4)], [0, 0]),  # a place more, which the leaver takes again
+        (1, [("full", 4)], [0, 0]),  # a place more, which the victim takes again
         (1, [("half", 4)], [0, 0]),
         (1, [("full", 8)], [0, 0]),  # two more, and two taken
-        (1, [("full", 2), ("full", 2)], [-1, 0]),  # 2 places of 4 for the claimant alone
+        (1, [("full", 2), ("full", 2)], [-1, 0]),  # 2 places of 4 for the preemptor alone
         (2, [("full", 2), ("full", 2)], [-1, 1]),  # 4 places of 2 for 2 + 1 + 1 + 1
         (1, [("full", 3)], [0, 0]),  # no place of 4 more; one of 2, and one taken
         (1, [("gone", 8)], [0, 0]),  # nothing is won there, and nothing is asked for

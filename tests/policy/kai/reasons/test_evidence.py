@@ -1,4 +1,4 @@
-"""The numbers told for a verdict are those that were compared, and bear it out."""
+"""The numbers of a verdict are those that were compared, and bear it out."""
 
 from fractions import Fraction
 from operator import add, sub

@@ -1,4 +1,4 @@
-"""Whoever gives way is told why by numbers that bear it out; so is whoever gets nothing."""
+"""Victims and waiting jobs have reasons whose numbers bear them out."""
 
 from collections.abc import Iterator
 from operator import add, sub

@@ -1,4 +1,4 @@
-"""A job that has no turn is told what is missing."""
+"""A job that has no turn says what is missing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The line of those who may be asked to give way, kept while the state changes."""
+"""The candidates of a queue, kept while the state changes."""
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (

@@ -1,4 +1,4 @@
-"""A job of which some pods wait may be asked to give way before it claims for those itself."""
+"""A job with pending pods may be a victim before it tries for those pods itself."""
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadStarted

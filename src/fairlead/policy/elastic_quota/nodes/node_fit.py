@@ -57,7 +57,7 @@ class NodeFilters:
             if defect is not None:
                 return defect
             if not around.holds_now(node):
-                return "wait for pods around to leave"
+                return "wait for other pods to terminate"
         ports = pending.pod_set.constraints.host_ports
         if ports and port_room(self._state, node.name, ports) != "free":
             return "have a host port taken"
@@ -99,13 +99,13 @@ class NominatedNeighbours:
         ports = pending.pod_set.constraints.host_ports
         for other in self._nominations.ahead_of(pending, name) if ports else ():
             if any(port in ports for port in other.pod_set.constraints.host_ports):
-                return "have a host port promised"
+                return "have a host port reserved for a nominated pod"
         labels = self._state.nodes[name].labels
         for key, nodes_by_value in self._anti_affinity_domains(pending).items():
             nodes = nodes_by_value.get(labels.get(key))
             # The plugin's scheduler checks only pods that are nominated to this very node.
             if nodes is not None and (self._nominations.honors_nominations or name in nodes):
-                return f"are in one {key} with a pod to come that must be apart"
+                return f"share {key} with a nominated pod that must be kept apart"
         return None
 
     def _anti_affinity_domains(self, pending: PendingPod) -> _Domains:
@@ -123,10 +123,10 @@ class NominatedNeighbours:
 
     def _anti_affinity_keys(self, one: PendingPod, other: PendingPod) -> Iterator[str]:
         """Yield the topology keys on which anti-affinity keeps two pods apart."""
-        for who, whom in ((one, other), (other, one)):
-            namespace, labels = whom.workload.namespace, dict(whom.pod_set.labels)
+        for owner, target in ((one, other), (other, one)):
+            namespace, labels = target.workload.namespace, dict(target.pod_set.labels)
             about = self._state.catalogue.namespace_labels(namespace)
-            for term in who.pod_set.constraints.pod_anti_affinity:
+            for term in owner.pod_set.constraints.pod_anti_affinity:
                 if term.matches(namespace, about, labels):
                     yield term.topology_key
 

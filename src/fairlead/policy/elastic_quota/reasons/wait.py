@@ -22,11 +22,11 @@ NO_ROOM_WITH_VICTIMS: Final = "NoRoomWithVictims"
 PREEMPTION: Final = "preemption"
 
 _OUTCOMES: Final[dict[Outcome, str]] = {
-    "no-victims": "have nobody who may be asked",
+    "no-victims": "have no candidates",
     "does-not-fit": "have too little room even then",
     "quota": "give too little back even then",
-    "error": "are lost to an error of the plugin",
-    "no-victim-needed": "are lost to an error of the plugin",
+    "error": "fail by an error of the plugin",
+    "no-victim-needed": "fail by an error of the plugin",
 }
 
 
@@ -140,7 +140,7 @@ def _tallies(context: PlanningContext, preemption: PodPreemption) -> tuple[Tally
     for outcome, count in preemption.failures().items():
         what = _OUTCOMES[outcome]
         if is_protected and outcome == "no-victims":
-            what = "have nobody who may be asked while protectMin is on"
+            what = "have no candidates while protectMin is on"
         counts[what] += count
     return _counted(counts, len(context.state.nodes))
 

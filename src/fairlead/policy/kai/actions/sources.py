@@ -3,7 +3,7 @@
 `policy.py` puts in the incremental answer, which must be the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -46,8 +46,9 @@ class Sources(Protocol):
     def begin_cycle(self) -> None:
         """Note that a cycle begins."""
 
-    def gang(self, job: WorkloadName) -> Gang:
-        """Return the gang of a job."""
+    @property
+    def gang(self) -> Callable[[WorkloadName], Gang]:
+        """What returns the gang of a job."""
 
     def division(self) -> Division:
         """Return the division of the cluster as of now."""
@@ -80,6 +81,7 @@ class PlainSources:
         self._state = state
         self._settings = settings
         self.finder = node_finder(state, settings)
+        self.gang: Callable[[WorkloadName], Gang] = lambda job: Gang(state.workloads[job])
         self.candidates = Candidates(state, self.gang)
         self.pending = PendingQueues(state, self.gang, JobClasses(state))
         self.stale_gangs = StaleGangs(state, self.gang)
@@ -87,10 +89,6 @@ class PlainSources:
 
     def begin_cycle(self) -> None:
         """Nothing is kept between cycles."""
-
-    def gang(self, job: WorkloadName) -> Gang:
-        """Return the gang of a job."""
-        return Gang(self._state.workloads[job])
 
     def division(self) -> DivisionNow:
         """Return the division of the cluster as of now."""

@@ -43,6 +43,7 @@ class IncrementalSources:
         self.state = state
         self.finder = node_finder(state, settings)
         self.shares = IncrementalShares(state, settings.k)
+        self.gang = KnownGangs(state).of
         self.candidates = IncrementalCandidates(state, self.gang)
         self.classes = JobClasses(state)
         self.pending = IncrementalPendingQueues(state, self.gang, self.classes)
@@ -53,20 +54,10 @@ class IncrementalSources:
         self._pod_terms = PodAffinityTerms(state)
         self._service = IncrementalTournament(state)
         self._eviction = IncrementalTournament(state, *EVICTION_RULES)
-        self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
 
     def begin_cycle(self) -> None:
         """Forget departed jobs, if they are many."""
         self.classes.drop_departed()
-
-    def gang(self, job: WorkloadName) -> Gang:
-        """Return the gang of a job."""
-        workload, known = self.state.workloads[job], self._gangs.get(job)
-        if known is None or known[0] is not workload:
-            if len(self._gangs) > 2 * len(self.state.workloads):  # most of them have departed
-                self._gangs.clear()
-            known = self._gangs[job] = workload, Gang(workload)
-        return known[1]
 
     def division(self) -> IncrementalShares:
         """Return the division of the cluster as of now."""
@@ -92,6 +83,24 @@ class IncrementalSources:
     def has_terminating_pods(self) -> bool:
         """Return whether any pod is terminating, ours or foreign."""
         return self._terminating.is_any()
+
+
+class KnownGangs:
+    """The gangs of the jobs of one state, each built once."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Build gangs of jobs of *state* when they are asked for."""
+        self._state = state
+        self._known: dict[WorkloadName, tuple[Workload, Gang]] = {}
+
+    def of(self, job: WorkloadName) -> Gang:
+        """Return the gang of a job."""
+        workload, known = self._state.workloads[job], self._known.get(job)
+        if known is None or known[0] is not workload:
+            if len(self._known) > 2 * len(self._state.workloads):  # most of them have departed
+                self._known.clear()
+            known = self._known[job] = workload, Gang(workload)
+        return known[1]
 
 
 class IncrementalTournament:

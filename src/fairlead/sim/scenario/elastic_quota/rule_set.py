@@ -32,7 +32,7 @@ class ElasticQuotaRuleSet(RuleSet):
 
     name: ClassVar[PolicyName] = "elastic-quota"
     settable: ClassVar[Mapping[str, tuple[Parse, str]]] = {
-        "protectMin": (parse_word, "whether a namespace is never taken below its min"),
+        "protectMin": (parse_word, "whether the min is protected"),
         "crossNodePreemption": (parse_word, "may take victims on several nodes"),
     }
     section: ClassVar[str | None] = "elasticQuota"

@@ -11,8 +11,8 @@ from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.contract import PolicyName, Settings
+from fairlead.policy.kueue.api import KueueShares
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from fairlead.policy.kueue.shares import KueueShares
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.workload_maker import Address, AddressBook, other_queue
 from fairlead.sim.scenario.form.scenario_form import PolicyForm, SpecForm
@@ -31,9 +31,9 @@ class KueueRuleSet(RuleSet):
     settable: ClassVar[Mapping[str, tuple[Parse, str]]] = {
         "fairSharing": (parse_word, "whether fair sharing is on"),
         "preventPreemptionLoops": (parse_word, "whether preemption comes to an end"),
-        "minRunTime": (parse_duration, "how long a workload is not evicted after its start"),
+        "minRunTime": (parse_duration, "how long after its start a job is kept"),
         "preemptionDelay": (parse_duration, "the wait before fair sharing evicts"),
-        "preemptionCooldown": (parse_duration, "the wait before an evicted workload may preempt"),
+        "preemptionCooldown": (parse_duration, "the wait before an evicted job preempts"),
     }
     section: ClassVar[str | None] = "kueue"
     has_fair_sharing: ClassVar[bool] = True
