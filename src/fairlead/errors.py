@@ -13,7 +13,7 @@
     ├── SimulationError      a scenario asks for what cannot be simulated
     └── ResultError          results of a simulation could not be written or read back
 
-A caller who catches `FairleadError` has caught every mistake that is not a defect of ours. A
+A caller that catches `FairleadError` has caught every mistake that is not a defect of ours. A
 workload that does not fit is a decision with a reason, never an exception.
 
 `Finding` lives here because `ManifestError` carries findings and this is the lowest layer; the
@@ -29,7 +29,7 @@ Severity: TypeAlias = Literal["error", "warning", "advice"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One remark about one place in the input: what was found, and how to mend it."""
+    """One remark about one place in the input: what was found, and how to fix it."""
 
     severity: Severity
     code: str  # stable, from fairlead.manifest.finding.CODES

@@ -172,7 +172,7 @@ def test_settings_alone_read_nothing_and_a_note_says_so(tmp_path: Path) -> None:
     ran = run_cli("metrics", "-f", write(tmp_path, "c.yaml", *TWO, own))
     assert (ran.exit_code, ran.out) == (0, plain.out)
     assert ran.err == (
-        "note: past use is set up and was not read, so it does not count: add --usage\n"
+        "note: past use is configured but was not read, so it does not count: add --usage\n"
     )
 
 
@@ -290,7 +290,7 @@ def test_a_store_that_cannot_be_read_any_more_is_survived_and_told_once(tmp_path
         assert scraped(scrape(url))[degraded] == {(): 0}
     told_once, again = [line for line in log.read_text().splitlines() if "past use" in line]
     assert "usage.db" in told_once
-    assert again == "note: all is well again with past use"
+    assert again == "note: past use is read again without problems"
 
 
 def test_a_store_is_let_go_of_before_the_metrics_are_printed(

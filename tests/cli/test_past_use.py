@@ -112,7 +112,7 @@ def test_without_the_flag_nothing_is_read_and_a_note_says_so(tmp_path: Path) -> 
     ran = queues(tmp_path, settings(f"{{store: {{path: {past}}}}}"))
     assert plain.err == ""
     assert ran.err == (
-        "note: past use is set up and was not read, so it does not count: add --usage\n"
+        "note: past use is configured but was not read, so it does not count: add --usage\n"
     )
     assert ran.out == plain.out
 
@@ -277,9 +277,9 @@ def test_other_rule_sets_say_that_history_has_no_effect(policy: str, command: st
 @pytest.mark.parametrize(
     ("options", "told", "code"),
     [
-        (("--usage",), "nothing says where past use is: name it with --usage-source", 1),
+        (("--usage",), "no source of past use is named: name it with --usage-source", 1),
         (("--usage-source", "no-such.db"), "there is no file 'no-such.db'", 2),
-        (("--usage-source", "/"), "'/' is a folder, and a record is a file", 2),
+        (("--usage-source", "/"), "'/' is a folder; a usage store is a file", 2),
         (("--usage-source", "ftp://p"), "expected an address that begins with http://", 2),
         (("--usage-source", "http://"), "expected an address with a host", 2),
     ],
@@ -357,8 +357,8 @@ def test_that_past_use_can_be_read_again_is_said_once(
             assert assembled is not None
             reader.let_count(assembled, NOW_MS)
             said.append(capsys.readouterr().err)
-    problem = f"warning: past use counts, but not all is well: usage store {past}: there is no such"
-    again = "note: all is well again with past use\n"
+    problem = f"warning: past use counts, with a problem: usage store {past}: there is no such"
+    again = "note: past use is read again without problems\n"
     assert [each if each == again else each[: len(problem)] for each in said] == [
         "",
         problem,

@@ -87,7 +87,7 @@ def test_what_the_server_does_not_have_is_told_and_the_rest_counts(
     tmp_path: Path, url: str
 ) -> None:
     ran = queues(tmp_path, url, "{}", "--usage")
-    assert ran.err.startswith("warning: past use counts, but not all is well: ")
+    assert ran.err.startswith("warning: past use counts, with a problem: ")
     assert "kai_queue_allocated_memory_bytes" in ran.err
     assert ran.err.count("\n") == 1
 
@@ -132,7 +132,7 @@ def test_metrics_tell_what_the_server_knows(tmp_path: Path, url: str) -> None:
         told = scraped(ran.out)
         assert told["fairlead_usage_store_staleness_seconds"] == {(): 0}
         assert told["fairlead_usage_store_degraded"] == {(): 1}
-        assert ran.err.startswith("warning: past use counts, but not all is well: ")
+        assert ran.err.startswith("warning: past use counts, with a problem: ")
 
 
 def test_a_window_that_tumbled_five_hours_ago_has_forgotten(tmp_path: Path, url: str) -> None:
@@ -144,5 +144,5 @@ def test_a_window_that_tumbled_five_hours_ago_has_forgotten(tmp_path: Path, url:
 def test_without_the_flag_the_server_is_not_asked(tmp_path: Path) -> None:
     ran = queues(tmp_path, "http://127.0.0.1:1")
     assert ran.exit_code == 0
-    assert "past use is set up and was not read" in ran.err
+    assert "past use is configured but was not read" in ran.err
     assert "usage" not in json.loads(ran.out)

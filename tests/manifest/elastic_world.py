@@ -5,10 +5,10 @@ from textwrap import dedent
 
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.elastic_quota.assemble import assemble_elastic_quota
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.text.documents import read_bytes
+from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from tests.manifest.yaml_text import remarks
@@ -64,7 +64,7 @@ def assembled_of(texts: Iterable[str], findings: Findings) -> Assembled | None:
         group = str(api_version).rpartition("/")[0]
         for found in KINDS[group, str(kind)].read(document, findings):
             collection.add(found)
-    return assemble_elastic_quota(collection, findings)
+    return assemble_objects("elastic-quota", collection, findings)
 
 
 def state_of(*texts: str) -> ClusterState:

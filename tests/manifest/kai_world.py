@@ -7,17 +7,17 @@ from textwrap import dedent
 from fairlead.errors import Finding
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.core.read_node import read_node
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.core.read_priority_class import read_priority_class
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.assemble import assemble_kai
-from fairlead.manifest.kai.read_pod_group import read_kai_pod_group
-from fairlead.manifest.kai.read_queue import read_kai_queue
-from fairlead.manifest.kai.read_shard import read_kai_shard
-from fairlead.manifest.objects import Object
+from fairlead.manifest.kai.reading.pod_group import read_kai_pod_group
+from fairlead.manifest.kai.reading.queue import read_kai_queue
+from fairlead.manifest.kai.reading.shard import read_kai_shard
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
+from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
@@ -50,7 +50,7 @@ def assemble(text: str, order: int = 0) -> tuple[Assembled | None, list[Finding]
         each = READERS[kind](Cursor.of(document, findings))
         if each is not None:
             collection.add(each)
-    return assemble_kai(collection, findings), list(findings)
+    return assemble_objects("kai", collection, findings), list(findings)
 
 
 def sound(text: str) -> ClusterState:

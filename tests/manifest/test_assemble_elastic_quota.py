@@ -3,10 +3,10 @@
 import pytest
 
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.elastic_quota.assemble import assemble_elastic_quota
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.text.documents import read_bytes
+from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory
@@ -339,7 +339,7 @@ def test_the_second_quota_of_a_namespace_names_the_first() -> None:
     for document in read_bytes(text.encode(), "quotas.yaml", findings):
         found = KINDS["scheduling.x-k8s.io", "ElasticQuota"].read(document, findings)
         collection.add(*found)
-    assemble_elastic_quota(collection, findings)
+    assemble_objects("elastic-quota", collection, findings)
     (finding,) = findings
     assert finding.line == 8
     assert "the first is quota at quotas.yaml:5" in finding.message  # where its namespace stands

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.assemble import assemble_kai
-from fairlead.manifest.kai.read_share_simulation import read_share_simulation
+from fairlead.manifest.kai.reading.share_simulation import read_share_simulation
 from fairlead.manifest.text.documents import read_bytes
+from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
@@ -166,9 +166,10 @@ def test_only_the_nodes_and_jobs_of_the_shards_pool_count(
     assert sorted(assembled.state.workloads) == jobs
     assert set(assembled.state.queues) == {"a"}
     (finding,) = [each for each in found if each.code == "no-effect"]
-    own = f'the pool "{pool}"' if pool else "no pool"
-    start = f"found a shard for {own}; left out for their label kai.scheduler/node-pool: "
-    assert finding.message == start + left_out
+    own = f'the shard of the pool "{pool}"' if pool else "the default shard"
+    counts, _, nowhere = left_out.partition(";")
+    expected = f"{own}: {counts} belong to other pools and are left out{nowhere and ';' + nowhere}"
+    assert finding.message == expected
     assert (finding.severity, finding.path) == ("warning", "$.spec.partitionLabelValue")
 
 
@@ -206,7 +207,7 @@ def test_a_share_simulation_becomes_one_waiting_workload_per_queue() -> None:
     (document,) = read_bytes(body, "body.json", findings)
     for each in read_share_simulation(document, findings):
         collection.add(each)
-    assembled = assemble_kai(collection, findings)
+    assembled = assemble_objects("kai", collection, findings)
     assert list(findings) == []
     assert assembled is not None
     state = assembled.state

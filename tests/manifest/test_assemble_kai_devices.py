@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.manifest.core.objects import PodObject, full_name
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.assemble_devices import device_shares
-from fairlead.manifest.object_names import full_name
-from fairlead.manifest.objects import PodObject
+from fairlead.manifest.kai.devices.assigned_shares import device_shares
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.axes import WorkloadName
 from fairlead.model.device_share import DeviceShare

@@ -282,7 +282,7 @@ def test_a_pod_of_another_scheduler_is_no_job_though_it_has_a_queue(
     ]
     assert found[0].message == (
         f'found the queue "a" on a pod of the scheduler "{shown}"; '
-        "KAI's is kai-scheduler, so that it is no job and only takes space"
+        "KAI's is kai-scheduler, so the pod is not a job and only occupies its node"
     )
     assert found[0].path == '$.metadata.labels["kai.scheduler/queue"]'
 

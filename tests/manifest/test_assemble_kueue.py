@@ -13,9 +13,9 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
-from fairlead.manifest.kueue import assemble_workloads as assemble_kueue_workloads
-from fairlead.manifest.kueue.assemble import assemble_kueue
+from fairlead.manifest.kueue.assembly import workloads as assemble_kueue_workloads
 from fairlead.manifest.text.documents import Document, read_bytes
+from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.queue import ClusterQueue, Cohort
@@ -46,7 +46,7 @@ def assemble(
         group, _, _ = str(document.value["apiVersion"]).rpartition("/")
         for found in KINDS[group, str(document.value["kind"])].read(document, findings):
             collection.add(found)
-    assembled = assemble_kueue(collection, findings)
+    assembled = assemble_objects("kueue", collection, findings)
     assert (assembled is None) is findings.has_errors
     if assembled:
         check_invariants(assembled.state)

@@ -5,13 +5,14 @@ import json
 
 import pytest
 
-from fairlead.manifest.load import ASSEMBLERS, load
+from fairlead.manifest.load import load
+from fairlead.manifest.registry import BUNDLES
 from tests.manifest.family_manifests import CORE, ELASTIC, KAI, KUEUE, PODS, objects
 
 QUEUES = {"kai": KAI, "kueue": KUEUE, "elastic-quota": ELASTIC}
 
 
-@pytest.mark.parametrize("policy", ASSEMBLERS)
+@pytest.mark.parametrize("policy", BUNDLES)
 @pytest.mark.parametrize(
     "kind", ["Node", "Pod", "Namespace", "PriorityClass", "PodDisruptionBudget"]
 )

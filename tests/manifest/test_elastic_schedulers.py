@@ -6,7 +6,7 @@ from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.objects import PLUGIN_SCHEDULERS
+from fairlead.manifest.elastic_quota.read_options import PLUGIN_SCHEDULERS
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Evict, Reserve, Start, Wait

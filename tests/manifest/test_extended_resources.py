@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.manifest.core.extended_resources import refuse_part
+from fairlead.manifest.core.read_containers import refuse_part
 from fairlead.manifest.core.read_node import read_node
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.elastic_quota.read_quota import read_elastic_quota
@@ -55,7 +55,7 @@ def test_a_pod_that_asks_for_a_part_is_refused_with_the_cure(path: str, spec: st
     assert (finding.severity, finding.code) == ("error", "bad-quantity")
     assert finding.path == f'{path}["nvidia.com/gpu"]'
     assert finding.message == (
-        'found the text "500m", expected a whole number: Kubernetes divides no nvidia.com/gpu'
+        'found the text "500m", expected a whole number: Kubernetes does not divide nvidia.com/gpu'
     )
     assert finding.fix == (
         "write a whole number; a part of a GPU is asked for with the annotation gpu-fraction "

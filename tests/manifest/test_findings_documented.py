@@ -24,7 +24,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
     code: str
     severities: frozenset[str]
-    has_cure: bool
+    has_fix: bool
     example: str | None
 
 
@@ -35,7 +35,7 @@ def _section(match: re.Match[str]) -> Section:
     return Section(
         code=match["code"],
         severities=frozenset(re.findall(r"\w+", words["words"]) if words else ()) - {"or"},
-        has_cure="\nCure: " in body,
+        has_fix="\nFix: " in body,
         example=example["text"] if example else None,
     )
 
@@ -62,10 +62,10 @@ def test_the_page_has_every_code_once_in_its_order_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.code)
-def test_a_section_names_severities_and_a_cure(section: Section) -> None:
+def test_a_section_names_severities_and_a_fix(section: Section) -> None:
     assert section.severities
     assert section.severities <= set(get_args(Severity))
-    assert section.has_cure
+    assert section.has_fix
 
 
 def test_every_code_that_a_page_can_show_has_an_example() -> None:

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.manifest.core.foreign_pods import foreign_pod
+from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.core.pod_selectors import CountedSelectors
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import load
-from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import ForeignPodChanged, NodeAdded, WorkloadAdded

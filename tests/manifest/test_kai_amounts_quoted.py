@@ -7,9 +7,9 @@ import pytest
 from fairlead.errors import Finding
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.assemble import assemble_kai
-from fairlead.manifest.kai.read_share_simulation import read_share_simulation
+from fairlead.manifest.kai.reading.share_simulation import read_share_simulation
 from fairlead.manifest.text.documents import read_bytes
+from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from tests.manifest.kai_world import NODE, queue, stream, told
 
 LIMITS = {
@@ -27,7 +27,7 @@ def test_a_limit_below_the_quota_is_quoted_as_written(resource: str, expected: s
     weighed = resource.replace("}", ", overQuotaWeight: 1}")
     (finding,) = told(queue("a", resources=f"{{{', '.join([weighed, *others])}}}"))
     assert finding.path == f"$.spec.resources.{resource.partition(':')[0]}.limit"
-    assert finding.message == f"found a limit of {expected}; the limit holds"
+    assert finding.message == f"found a limit of {expected}; the limit applies"
 
 
 def test_more_guaranteed_than_there_is_is_quoted_in_the_units_of_queues() -> None:
@@ -55,7 +55,7 @@ def simulated(share: dict[str, dict[str, int]]) -> list[Finding]:
     (document,) = read_bytes(json.dumps(body).encode(), "body.json", findings)
     for each in read_share_simulation(document, findings):
         collection.add(each)
-    assemble_kai(collection, findings)
+    assemble_objects("kai", collection, findings)
     return [each for each in findings if each.code == "no-effect"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.errors import Finding
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kueue.assemble_without_effect import CONSEQUENCES
+from fairlead.manifest.kueue.assembly.without_effect import CONSEQUENCES
 from tests.manifest.test_assemble_kueue import (
     assemble,
     cluster_queue,
@@ -229,13 +229,13 @@ def test_a_field_of_many_objects_is_told_once_at_the_first_by_name() -> None:
     texts = [workload("c", more=limit), workload("a", more=limit), workload("b", more=gates)]
     first, second = findings_of(*REST, *texts, cluster_queue("z"))
     assert first.message == (
-        "found maximumExecutionTimeSeconds, here and in 1 other Workload, which has no effect "
-        "yet: nothing ends the workload after that time"
+        "found maximumExecutionTimeSeconds, here and in 1 other Workload; Fairlead ignores "
+        "this field: the workload is not stopped after that time"
     )
     # Of the documents, which come one after the other in one file each, that of team/a is meant.
     (alone,) = findings_of(*REST, workload("a", more=limit))
     assert first.line == alone.line
-    assert second.message.startswith("found preemptionGates, which has no effect yet: ")
+    assert second.message.startswith("found preemptionGates; Fairlead ignores this field: ")
 
 
 def test_pod_sets_of_one_workload_count_as_one() -> None:

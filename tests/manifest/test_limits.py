@@ -8,8 +8,9 @@ from fairlead.errors import Severity
 from fairlead.manifest import finding as finding_module
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import load
-from fairlead.manifest.text import build, json_documents, json_nodes, yaml_list, yaml_nodes
+from fairlead.manifest.text import build, json_documents, json_nodes, yaml_nodes
 from fairlead.manifest.text import documents as documents_module
+from fairlead.manifest.text import yaml_documents as yaml_list
 from fairlead.manifest.text.limits import MAX_ALIASED_NODES, MAX_DEPTH, MAX_FINDINGS
 from fairlead.manifest.text.values import Value, height
 from tests.manifest.reading import read, remarks, sole

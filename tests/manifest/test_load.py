@@ -268,7 +268,7 @@ def test_nothing_at_all_is_told() -> None:
 def test_every_kind_of_the_table_has_a_version_and_queues_have_a_family() -> None:
     for kind in KINDS.values():
         assert kind.versions
-        assert not kind.is_queue or kind.family
+        assert not kind.is_queue or kind.policy
 
 
 # The story in examples/elastic-quota: GPUs in thousandths.

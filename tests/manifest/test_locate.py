@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yaml.nodes import Node
 
-from fairlead.manifest.text.collector import paused_collector
+from fairlead.manifest.load import paused_collector
 from fairlead.manifest.text.json_locate import JsonLocator
 from fairlead.manifest.text.json_nodes import compose_json
 from fairlead.manifest.text.locate import Locator

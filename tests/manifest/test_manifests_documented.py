@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from fairlead.manifest.kai.read_flags import FLAGS
-from fairlead.manifest.kai.read_pod_group import LAST_START, PREEMPTION_DELAY, STALE_SINCE
+from fairlead.manifest.kai.reading.pod_group import LAST_START, PREEMPTION_DELAY, STALE_SINCE
+from fairlead.manifest.kai.reading.shard import FLAGS
 from fairlead.manifest.kinds import KINDS
-from fairlead.manifest.kueue.assemble_workloads import MAX_ADMITTED_PODS
+from fairlead.manifest.kueue.assembly.workloads import MAX_ADMITTED_PODS
 from fairlead.manifest.text import limits
 from tests.shared_folder import ROOT
 

@@ -5,18 +5,17 @@ import pytest
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.assembly_rules import OF_A_CLUSTER, OF_FILES, AssemblyRules
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.elastic_quota.assemble import assemble_elastic_quota
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import identify
-from fairlead.manifest.kai.assemble import assemble_kai
 from fairlead.manifest.text.documents import read_bytes
+from fairlead.manifest.translate.assemble import assemble as assemble_objects
+from fairlead.manifest.translate.assembly_rules import OF_A_CLUSTER, OF_FILES, AssemblyRules
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.contract import make_policy
+from fairlead.policy.contract import PolicyName, make_policy
 from tests.policy.changes import changes_of
 
 FAMILIES = ("kai", "elastic-quota")
@@ -56,7 +55,6 @@ spec: {minMember: 2}
 }
 QUEUE_NAMES = {"kai": QueueName("a"), "elastic-quota": QueueName("lab")}
 GROUP_NAMES = {"kai": "lab/train", "elastic-quota": "lab/podgroup/train"}
-ASSEMBLE = {"kai": assemble_kai, "elastic-quota": assemble_elastic_quota}
 NOW_MS = 1_000_000
 
 
@@ -76,7 +74,7 @@ spec:
 """
 
 
-def read(family: str, rules: AssemblyRules, *objects: str) -> tuple[Assembled, list[str]]:
+def read(family: PolicyName, rules: AssemblyRules, *objects: str) -> tuple[Assembled, list[str]]:
     scheduler = "schedulerName: kai-scheduler" if family == "kai" else ""
     text = "\n---\n".join([NODE, QUEUES[family], *objects]).replace("SCHEDULER", scheduler)
     findings, collection = Findings(), Collection()
@@ -85,19 +83,19 @@ def read(family: str, rules: AssemblyRules, *objects: str) -> tuple[Assembled, l
         assert kind is not None
         for found in kind.read(document, findings):
             collection.add(found)
-    assembled = ASSEMBLE[family](collection, findings, rules)
+    assembled = assemble_objects(family, collection, findings, rules)
     assert assembled is not None
     check_invariants(assembled.state)
     told = [each.message for each in findings if each.code == "missing-reference"]
     return assembled, told
 
 
-def cpu_pending(state: ClusterState, family: str) -> int:
+def cpu_pending(state: ClusterState, family: PolicyName) -> int:
     return state.sums[QUEUE_NAMES[family]].pending[state.resources.index("cpu")]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_in_files_each_pod_runs_alone(family: str) -> None:
+def test_in_files_each_pod_runs_alone(family: PolicyName) -> None:
     assembled, told = read(family, OF_FILES, pod("p0"), pod("p1"))
     assert len(told) == 2
     assert all("alone" in each or "job of its own" in each for each in told)
@@ -107,7 +105,7 @@ def test_in_files_each_pod_runs_alone(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_in_a_cluster_they_wait_together_for_their_group(family: str) -> None:
+def test_in_a_cluster_they_wait_together_for_their_group(family: PolicyName) -> None:
     assembled, told = read(family, OF_A_CLUSTER, pod("p0"), pod("p1"))
     assert len(told) == 2
     assert all(each.endswith("the pod waits for it") for each in told)
@@ -121,14 +119,14 @@ def test_in_a_cluster_they_wait_together_for_their_group(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_plan_that_says_only_what_changes_starts_them(family: str) -> None:
+def test_no_plan_that_says_only_what_changes_starts_them(family: PolicyName) -> None:
     assembled, _ = read(family, OF_A_CLUSTER, pod("p0"), pod("p1"))
     changes = changes_of(make_policy(assembled.settings), assembled.state, NOW_MS)
     assert [each for each in changes if not isinstance(each, Wait)] == []
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_with_the_group_both_rules_start_the_gang_under_the_same_name(family: str) -> None:
+def test_with_the_group_both_rules_start_the_gang_under_the_same_name(family: PolicyName) -> None:
     for rules in (OF_FILES, OF_A_CLUSTER):
         assembled, told = read(family, rules, GROUPS[family], pod("p0"), pod("p1"))
         assert told == []
@@ -139,7 +137,7 @@ def test_with_the_group_both_rules_start_the_gang_under_the_same_name(family: st
 
 
 @pytest.mark.parametrize(("family", "charged"), [("kai", 0), ("elastic-quota", 1_000)])
-def test_one_that_runs_keeps_its_place(family: str, charged: int) -> None:
+def test_one_that_runs_keeps_its_place(family: PolicyName, charged: int) -> None:
     """KAI charges no queue for it; the quota of a namespace is charged for every pod there."""
     assembled, _ = read(family, OF_A_CLUSTER, pod("p0", "nodeName: n1"), pod("p1"))
     state = assembled.state
@@ -151,7 +149,7 @@ def test_one_that_runs_keeps_its_place(family: str, charged: int) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_each_missing_group_is_a_workload_of_its_own(family: str) -> None:
+def test_each_missing_group_is_a_workload_of_its_own(family: PolicyName) -> None:
     objects = [pod("p0"), pod("p1", group="tune"), pod("p2")]
     state = read(family, OF_A_CLUSTER, *objects)[0].state
     counts = {name: each.pod_count() for name, each in state.workloads.items()}
@@ -162,7 +160,7 @@ def test_each_missing_group_is_a_workload_of_its_own(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_explain_says_what_is_missing(family: str) -> None:
+def test_explain_says_what_is_missing(family: PolicyName) -> None:
     assembled, _ = read(family, OF_A_CLUSTER, pod("p0"))
     job = WorkloadName(GROUP_NAMES[family])
     answer = (

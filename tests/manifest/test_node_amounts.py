@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.manifest.core.node_amounts import amounts_on, model_node, resource_names
+from fairlead.manifest.core.objects import NodeObject
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import NodeObject
 from fairlead.manifest.text.documents import Source, read_bytes
 
 

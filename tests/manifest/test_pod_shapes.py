@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.errors import Finding
+from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.core.pod_shapes import PodShapes, shape_key
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.core.read_pod_spec import PodSpecRead
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, cluster_document, read_documents
 from fairlead.manifest.text.read_once import ReadOnce, json_key

@@ -4,9 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.core.pod_requests import plugin_requests, pod_requests, with_pod_level
 from fairlead.manifest.core.read_containers import Container
-from fairlead.manifest.core.read_pod_spec import PodSpecRead, read_pod_spec
+from fairlead.manifest.core.read_pod_spec import (
+    PodSpecRead,
+    plugin_requests,
+    pod_requests,
+    read_pod_spec,
+    with_pod_level,
+)
 from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm, Toleration
 from tests.manifest.yaml_text import cursor_of, remarks
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fairlead.manifest.elastic_quota.read_options import quirk_field
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import LoadResult, load
-from fairlead.manifest.read_settings import read_settings
+from fairlead.manifest.settings import read_settings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.values import REFUSED, Value
@@ -52,7 +52,7 @@ def settings_text(section: str) -> str:
 
 def read(section: str) -> tuple[ElasticQuotaSettings, list[str]]:
     cursor, findings = cursor_of(settings_text(section))
-    return read_settings(cursor).elastic_quota, remarks(findings)
+    return read_settings(cursor).sections["elasticQuota"].settings, remarks(findings)
 
 
 def load_text(*texts: str, policy: PolicyName | None = None) -> LoadResult:
@@ -259,7 +259,7 @@ def test_junk_ends_in_findings_or_in_settings_that_make_sense(section: Value) ->
     (document,) = read_bytes(HEAD.encode(), "test.yaml", findings)
     value = {**document.value, "spec": {"elasticQuota": section}}
     cursor = Cursor.of(Document(source=document.source, value=value), findings)
-    found = read_settings(cursor).elastic_quota
+    found = read_settings(cursor).sections["elasticQuota"].settings
     assert found.scoring in ("LeastAllocated", "MostAllocated")
     assert {type(getattr(found.quirks, name)) for name in QUIRKS} == {bool}
     if found.quirks == AS_THE_PLUGIN and not findings.has_errors:

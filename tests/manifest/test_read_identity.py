@@ -4,19 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
+from fairlead.manifest.core.objects import UNIDENTIFIED, Identity, Owner, PodObject
 from fairlead.manifest.core.read_pod import read_pod
+from fairlead.manifest.elastic_quota.objects import PluginPodGroupObject
 from fairlead.manifest.elastic_quota.read_pod_group import read_plugin_pod_group
-from fairlead.manifest.kai.read_pod_group import read_kai_pod_group
-from fairlead.manifest.kueue.read_workload import read_kueue_workload
-from fairlead.manifest.objects import (
-    UNIDENTIFIED,
-    Identity,
-    KaiPodGroupObject,
-    KueueWorkloadObject,
-    Owner,
-    PluginPodGroupObject,
-    PodObject,
-)
+from fairlead.manifest.kai.objects import KaiPodGroupObject
+from fairlead.manifest.kai.reading.pod_group import read_kai_pod_group
+from fairlead.manifest.kueue.objects import KueueWorkloadObject
+from fairlead.manifest.kueue.reading.workload import read_kueue_workload
 from fairlead.manifest.text.cursor import Cursor
 from tests.manifest.yaml_text import cursor_of, remarks
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.manifest.kai.read_flags import FLAGS
+from fairlead.manifest.kai.reading.shard import FLAGS
 from fairlead.policy.kai.settings import KaiSettings
 from tests.manifest.test_read_kai_shard import settings
 
@@ -55,7 +55,10 @@ def test_another_spelling_is_read_and_told_because_kai_would_not_see_it(
 ) -> None:
     found, (told,) = of_args(f'{name}: "3"')
     assert found == KaiSettings(max_consolidation_victims=3)
-    assert f'warning: $.spec.args.{name}: found "{name}", which is read here but not by KAI' in told
+    assert (
+        f'warning: $.spec.args.{name}: found "{name}", which Fairlead reads and KAI does not'
+        in told
+    )
     assert f"[peer-differs]\n    fix: write {flag}" in told
 
 

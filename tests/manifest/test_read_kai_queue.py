@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.kai.read_queue import read_kai_queue
-from fairlead.manifest.objects import KaiQueueObject
+from fairlead.manifest.kai.objects import KaiQueueObject
+from fairlead.manifest.kai.reading.queue import read_kai_queue
 from tests.manifest.yaml_text import cursor_of
 
 QUEUE = """

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from fairlead.manifest.kai.read_shard import read_kai_shard
-from fairlead.manifest.objects import KaiShardObject
+from fairlead.manifest.kai.objects import KaiShardObject
+from fairlead.manifest.kai.reading.shard import read_kai_shard
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from fairlead.usage.settings import PrometheusSource, UsageRules, UsageSettings
 from fairlead.usage.window import Cron

@@ -6,9 +6,13 @@ from fractions import Fraction
 
 import pytest
 
+from fairlead.manifest.core.objects import NodeObject, Object
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.read_share_simulation import is_share_simulation, read_share_simulation
-from fairlead.manifest.objects import KaiQueueObject, KaiShardObject, NodeObject, Object
+from fairlead.manifest.kai.objects import KaiQueueObject, KaiShardObject
+from fairlead.manifest.kai.reading.share_simulation import (
+    is_share_simulation,
+    read_share_simulation,
+)
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.manifest.text.values import Value
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlead.manifest.kai.read_config import read_kai_config
-from fairlead.manifest.kai.read_usage import read_usage
+from fairlead.manifest.kai.reading.config import read_kai_config
+from fairlead.manifest.kai.reading.usage import read_usage
 from fairlead.usage.settings import PrometheusSource, UsageSettings
 from fairlead.usage.window import Cron, Sliding, Tumbling
 from tests.manifest.yaml_text import cursor_of, remarks

@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from fairlead.manifest.kueue.read_configuration import read_kueue_configuration
+from fairlead.manifest.kueue.reading.configuration import read_kueue_configuration
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 from tests.manifest.yaml_text import cursor_of, remarks
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.kueue.read_cluster_queue import read_cluster_queue
-from fairlead.manifest.kueue.read_cohort import read_cohort
-from fairlead.manifest.kueue.read_fair_weight import read_fair_weight
-from fairlead.manifest.kueue.read_flavor import read_flavor
-from fairlead.manifest.kueue.read_local_queue import read_local_queue
-from fairlead.manifest.objects import ClusterQueueObject, CohortObject, FlavorQuota
+from fairlead.manifest.kueue.objects import ClusterQueueObject, CohortObject, FlavorQuota
+from fairlead.manifest.kueue.reading.cluster_queue import read_cluster_queue
+from fairlead.manifest.kueue.reading.cohort import read_cohort
+from fairlead.manifest.kueue.reading.flavor import read_flavor
+from fairlead.manifest.kueue.reading.local_queue import read_local_queue
+from fairlead.manifest.kueue.reading.shared_fields import read_fair_weight
 from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import LocalQueue, ResourceFlavor
 from fairlead.model.queue import (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import LoadResult, load
-from fairlead.manifest.read_settings import read_settings
+from fairlead.manifest.settings import read_settings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.values import REFUSED, Value
@@ -56,7 +56,7 @@ spec: {resources: {gpu: {quota: 2, limit: -1, overQuotaWeight: 1}}}
 
 def read(kueue: str) -> tuple[KueueSettings, list[str]]:
     cursor, findings = cursor_of(f"{HEAD}spec:\n  kueue:\n{indent(dedent(kueue), '    ')}\n")
-    return read_settings(cursor).kueue, remarks(findings)
+    return read_settings(cursor).sections["kueue"], remarks(findings)
 
 
 def load_text(*texts: str, policy: PolicyName | None = None, strict: bool = False) -> LoadResult:
@@ -147,7 +147,7 @@ def test_to_be_faithful_and_to_do_what_kueue_cannot_is_refused_with_a_cure(optio
 )
 def test_what_is_not_there_is_off(text: str) -> None:
     cursor, findings = cursor_of(HEAD + text)
-    assert read_settings(cursor).kueue == KueueSettings()
+    assert read_settings(cursor).sections["kueue"] == KueueSettings()
     assert remarks(findings) == []
 
 
@@ -299,7 +299,7 @@ def test_junk_ends_in_findings_or_in_options_that_make_sense(kueue: Value) -> No
     (document,) = read_bytes(HEAD.encode(), "test.yaml", findings)
     value = {**document.value, "spec": {"kueue": kueue}}
     cursor = Cursor.of(Document(source=document.source, value=value), findings)
-    found = read_settings(cursor).kueue
+    found = read_settings(cursor).sections["kueue"]
     options = found.options
     assert options.min_run_time_ms >= 0
     assert options.preemption_delay_ms >= 0

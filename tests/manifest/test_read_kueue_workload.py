@@ -4,8 +4,8 @@ from textwrap import dedent, indent
 
 import pytest
 
-from fairlead.manifest.kueue.read_workload import read_kueue_workload
-from fairlead.manifest.objects import KueueWorkloadObject
+from fairlead.manifest.kueue.objects import KueueWorkloadObject
+from fairlead.manifest.kueue.reading.workload import read_kueue_workload
 from tests.manifest.yaml_text import cursor_of, remarks
 
 GI = 2**30

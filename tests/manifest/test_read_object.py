@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.errors import Finding
+from fairlead.manifest.core.objects import NodeObject, PodObject
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import identify
-from fairlead.manifest.objects import NodeObject, PodObject
 from fairlead.manifest.read_object import read_identified, read_object
 from fairlead.manifest.text.documents import Document, cluster_document, read_bytes
 from tests.manifest.family_manifests import CORE, ELASTIC, KAI, KUEUE, PODS, objects

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from fairlead.manifest.kai.reading.own_usage import OwnUsage
 from fairlead.manifest.load import load
-from fairlead.manifest.objects import OwnUsage
-from fairlead.manifest.read_settings import read_settings
+from fairlead.manifest.settings import read_settings
 from fairlead.usage.settings import (
     Credentials,
     PrometheusSource,
@@ -28,7 +28,7 @@ PAGE = (ROOT / "docs" / "reference" / "manifests.md").read_text(encoding="utf-8"
 
 def read(usage: str) -> tuple[OwnUsage, list[str]]:
     cursor, findings = cursor_of(f"spec: {{usage: {usage}}}")
-    found = read_settings(cursor).usage
+    found = read_settings(cursor).sections["usage"]
     assert found is not None
     return found, remarks(findings)
 
@@ -36,7 +36,7 @@ def read(usage: str) -> tuple[OwnUsage, list[str]]:
 def test_without_the_section_nothing_is_said() -> None:
     cursor, findings = cursor_of("spec: {}")
     found = read_settings(cursor)
-    assert (found.usage, found.sections, remarks(findings)) == (None, (), [])
+    assert (found.sections["usage"], found.written, remarks(findings)) == (None, (), [])
 
 
 def test_an_empty_section_asks_for_past_use_of_a_week_from_a_place_named_elsewhere() -> None:
@@ -147,17 +147,19 @@ def test_the_reason_is_told() -> None:
     cursor, findings = cursor_of("spec: {usage: {k: -1, sum: sampled, window: {length: 30s}}}")
     read_settings(cursor)
     messages = " ".join(finding.message for finding in findings)
-    assert "found -1, expected 0 or more: below 0, who used much would get more" in messages
+    assert (
+        "found -1, expected 0 or more: below 0, a queue that used much would get more" in messages
+    )
     assert "shorter than the 1m between two samples: it may hold none" in messages
 
 
 DURATIONS = {
     "{halfLife: 1ns}": (
-        'found "1ns", expected at least 1ms, the shortest that we count',
+        'found "1ns", expected at least 1ms, the shortest duration that Fairlead counts',
         "remove it, so that past use does not fade within the window",
     ),
     "{staleness: 999us}": (
-        'found "999us", expected at least 1ms, the shortest that we count',
+        'found "999us", expected at least 1ms, the shortest duration that Fairlead counts',
         "remove it, or write the usual 5m",
     ),
     "{staleness: -1h}": (
@@ -191,7 +193,7 @@ def test_the_name_of_a_variable_is_read() -> None:
 
 def test_a_password_in_the_address_is_used_told_and_not_shown() -> None:
     cursor, findings = cursor_of("spec: {usage: {prometheus: {url: 'http://ann:secret@p:9090'}}}")
-    found = read_settings(cursor).usage
+    found = read_settings(cursor).sections["usage"]
     assert found is not None
     assert isinstance(found.settings.source, PrometheusSource)
     assert found.settings.source.url == "http://ann:secret@p:9090"
@@ -201,10 +203,10 @@ def test_a_password_in_the_address_is_used_told_and_not_shown() -> None:
 
 NO_ADDRESS = {
     "http://admin:s3/cret@prom:9090": (
-        'found "http://...@prom:9090", which is no address: its host or port cannot be one'
+        'found "http://...@prom:9090", which is not an address: its host or port is not valid'
     ),
     "https://admin:s3cret@prom:99999": (
-        'found "https://...@prom:99999", which is no address: its host or port cannot be one'
+        'found "https://...@prom:99999", which is not an address: its host or port is not valid'
     ),
     "admin:s3cret@prom:9090": (
         'found "...@prom:9090", expected an address that begins with http:// or https://'
@@ -332,7 +334,7 @@ def test_the_example_of_the_page_is_sound() -> None:
     after = PAGE.partition("### Settings for past use")[2]
     example = after.partition("```yaml\n")[2].partition("```")[0]
     cursor, findings = cursor_of(example)
-    found = read_settings(cursor).usage
+    found = read_settings(cursor).sections["usage"]
     assert found is not None
     assert (found.k, remarks(findings)) == (Fraction(3), [])
     assert found.settings.rules.window == Sliding(14 * DAY_MS)

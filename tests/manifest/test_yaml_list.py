@@ -13,7 +13,7 @@ from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.path import Path
 from fairlead.manifest.text.piece import YamlItemPiece
 from fairlead.manifest.text.values import Value
-from fairlead.manifest.text.yaml_list import cut_list
+from fairlead.manifest.text.yaml_documents import cut_list
 from tests.manifest.reading import read, remarks
 
 

@@ -311,10 +311,10 @@ REFUSED: dict[str, tuple[list[Event], Event, str]] = {
         WorkloadStays(workload=JOB, pods=(POD,)),
         "not leaving",
     ),
-    "a pod told to stop twice": (
+    "a pod evicted twice": (
         [TWICE, WorkloadLeaving(workload=JOB, pods=(POD,))],
         WorkloadLeaving(workload=JOB, pods=(POD,)),
-        "told to stop twice",
+        "evicted twice",
     ),
     "a start without a pod": ([], started("job", "n1", pods=0), "without a pod"),
     "flavors for other pod sets": (

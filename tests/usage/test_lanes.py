@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.usage.byte_planes import of_planes, planes_of
 from fairlead.usage.lanes import WIDTH, Lanes
+from fairlead.usage.snapshot import of_planes, planes_of
 from fairlead.usage.timeline import GROWN_BITS
 
 LANES = Lanes(3)

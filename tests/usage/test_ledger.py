@@ -276,7 +276,7 @@ def test_in_a_gap_neither_use_nor_capacity_counts() -> None:
 
 def test_a_gap_in_which_something_is_known_is_refused() -> None:
     ledger = ledger_of(held(3, 1))
-    with pytest.raises(UsageError, match="something is known"):
+    with pytest.raises(UsageError, match="there is an entry"):
         ledger.take(gap(2, 8))
     with pytest.raises(UsageError, match="after its end"):
         ledger.take(gap(8, 7))

@@ -6,7 +6,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.usage.power_of_two import LN2, POWER_BITS, power_of_two
+from fairlead.usage.timeline import LN2, POWER_BITS, power_of_two
 
 wholes = st.integers(1, 10**13)
 

@@ -26,7 +26,7 @@ COMMANDS = {
     "sweep": "fairlead.cli.sim.sweep",
     "report": "fairlead.cli.sim.report",
     "compare": "fairlead.cli.sim.compare",
-    "usage": "fairlead.cli.usage",
+    "usage": "fairlead.cli.usage.command",
     "metrics": "fairlead.cli.metrics",
     "completion": "fairlead.cli.completion",
 }
@@ -40,7 +40,7 @@ SUMMARIES = {
     "sweep": "Run a scenario under all combinations of some settings, and compare them.",
     "report": "Write the results of a simulation as one page that opens in any browser.",
     "compare": "Compare simulations of the same work under different rules or settings.",
-    "usage": "Show, change, export or import the record of who used what.",
+    "usage": "Show, change, export or import the recorded usage.",
     "metrics": "Print or serve what Prometheus can scrape, under the names that dashboards know.",
     "completion": "Print the completion script for your shell.",
 }

@@ -25,7 +25,7 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
 from fairlead.model.axes import Amounts
 from fairlead.store.metrics.family import Family
-from fairlead.store.metrics.of_state import state_families
+from fairlead.store.metrics.registry import state_families
 
 if TYPE_CHECKING:
     from fairlead.explain.usage.shares import PastUse
@@ -124,7 +124,7 @@ def _health(found: "PastUse | None") -> list[Family]:
     """Tell how past use was found, if it was asked for."""
     if found is None:
         return []
-    from fairlead.store.metrics.health import usage_store_families
+    from fairlead.store.metrics.family import usage_store_families
 
     vector = found.vector
     is_well = vector.state == "fresh" and vector.problem is None

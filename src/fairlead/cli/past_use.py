@@ -1,6 +1,6 @@
 """``--usage`` and ``--usage-source``: lets a state know the past, from where the objects say.
 
-Reading the past needs a database and a network client. They are loaded only for who asks for it.
+Reading past usage needs a database and a network client, which are loaded only for that.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings
 
 if TYPE_CHECKING:
     from fairlead.explain.usage.shares import PastUse
-    from fairlead.store.feed.background_usage import BackgroundUsage
-    from fairlead.store.feed.followed_usage import FollowedUsage
+    from fairlead.store.feed.usage_follower import BackgroundUsage, FollowedUsage
 
-NOT_READ: Final = "note: past use is set up and was not read, so it does not count: add --usage"
+NOT_READ: Final = "note: past use is configured but was not read, so it does not count: add --usage"
 
-WELL_AGAIN: Final = "note: all is well again with past use"
+WELL_AGAIN: Final = "note: past use is read again without problems"
 
 
 class UsageWish(NamedTuple):
@@ -54,12 +53,12 @@ def usage_options(command: Command) -> Command:
         click.option(
             "--usage-source",
             metavar="FILE|URL",
-            help="Read past use from this record or Prometheus instead; brings --usage with it.",
+            help="Read past use from this store or Prometheus instead; implies --usage.",
         ),
         click.option(
             "--usage",
             is_flag=True,
-            help="Let past use count, read from where the objects say.",
+            help="Count past use, from the source that the objects name.",
         ),
     ):
         command = option(command)
@@ -93,7 +92,7 @@ class PastUseReader:
     def __init__(self, wish: UsageWish, *, sums: bool = False, in_background: bool = False) -> None:
         """Read nothing yet. *sums* asks for resource-time too, of the same reading.
 
-        Who reads *in background* is never kept waiting for long, and counts what was read last.
+        Reading *in background* never waits for long, and counts what was read last.
         """
         self._wish = wish
         self._sums = sums
@@ -160,8 +159,7 @@ class PastUseReader:
 
     def _following(self) -> FollowedUsage | BackgroundUsage:
         if self._followed is None:
-            from fairlead.store.feed.background_usage import BackgroundUsage
-            from fairlead.store.feed.followed_usage import FollowedUsage
+            from fairlead.store.feed.usage_follower import BackgroundUsage, FollowedUsage
 
             # What the feed logs for a service is told here on standard error, once.
             logging.getLogger("fairlead").addHandler(logging.NullHandler())
@@ -202,7 +200,7 @@ def _source(configured: UsageSource | None, text: str | None) -> UsageSource:
         return _named_source(configured, text)
     if configured is None:
         raise FairleadError(
-            "nothing says where past use is: name it with --usage-source FILE or URL, in "
+            "no source of past use is named: name it with --usage-source FILE or URL, in "
             "usageDBConfig of the SchedulingShard, or in spec.usage of the Settings"
         )
     return configured
@@ -232,8 +230,8 @@ def _check_source(text: str) -> None:
 def _not_a_file(text: str) -> str:
     shown = repr(without_login(text))
     if Path(text).is_dir():
-        return f"{shown} is a folder, and a record is a file"
-    return f"{shown} is no regular file" if Path(text).exists() else f"there is no file {shown}"
+        return f"{shown} is a folder; a usage store is a file"
+    return f"{shown} is not a regular file" if Path(text).exists() else f"there is no file {shown}"
 
 
 def _is_address(text: str) -> bool:

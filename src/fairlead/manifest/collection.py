@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeVar, cast
 
-from fairlead.manifest.objects import Object
+from fairlead.manifest.core.objects import Object
 
 Kind = TypeVar("Kind", bound=Object)
 

@@ -1,6 +1,6 @@
-"""Collects everything that is wrong with an input, so that one run tells all of it.
+"""Collects everything that is wrong with an input, so that one run shows all of it.
 
-A reader reports and goes on; whoever called it asks at the end whether anything was an error. The
+A reader reports and goes on; its caller asks at the end whether anything was an error. The
 codes are stable: people search for them and programs switch on them.
 """
 
@@ -34,16 +34,16 @@ CODES: Final = MappingProxyType(
         # the fields of an object
         "missing-field": "a field that must be there is not",
         "wrong-type": "a field holds another type than it should",
-        "bad-choice": "a field holds none of the words that it may",
+        "bad-choice": "a field holds a word that is not allowed there",
         "bad-quantity": "a text is not a Kubernetes quantity",
         "bad-duration": "a text is not a duration",
         "bad-timestamp": "a text is not an RFC 3339 time",
         "bad-cron": "a text is not a cron expression, or one that never fires",
         "bad-time-zone": "a text is not the name of a time zone that is known here",
         "bad-url": "a text is not an address of http or https",
-        "exposed-secret": "a password stands where everybody may read it",
+        "exposed-secret": "a password stands where every reader can see it",
         "out-of-range": "a number is lower or higher than it may be",
-        "rounded": "a value is finer than we count and was rounded",
+        "rounded": "a value is finer than Fairlead counts and was rounded",
         "unknown-field": "a field that nothing reads, perhaps misspelt",
         "contradiction": "two fields of one object cannot both hold",
         "duplicate-entry": "a list of an object names the same thing twice",
@@ -62,7 +62,7 @@ CODES: Final = MappingProxyType(
         "unusable": "a queue that can never run anything",
         "overcommitted": "more is guaranteed, or held, than there is",
         "peer-differs": "another scheduler would read the same objects differently",
-        "unknown-version": "a known kind in an API version that we have not seen",
+        "unknown-version": "a known kind in an API version that Fairlead does not know",
         "unknown-kind": "an object without a kind, or with one that looks misspelt",
         "no-queues": "no queue object of any rule set is in the input",
         "mixed-families": "queue objects of several rule sets are in one input",
@@ -115,7 +115,7 @@ class Findings:
             )
 
     def keeps(self, severity: Severity, code: str) -> bool:
-        """Whether such a remark would be kept; if not, nobody needs to work out its details."""
+        """Whether such a remark would be kept; if not, its details need not be worked out."""
         return self._made[self._counted_as(severity, code)] < MAX_FINDINGS
 
     @property

@@ -1,13 +1,12 @@
-"""Tells of what kind an object is, before anything else of it is read."""
+"""Finds out of what kind an object is, before anything else of it is read."""
 
 import msgspec
 
+from fairlead.manifest.bundle import Kind
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.read_share_simulation import is_share_simulation
 from fairlead.manifest.kinds import (
     KINDS,
-    SHARE_SIMULATION,
-    Kind,
+    UNTYPED,
     groups_with,
     kind_title,
     kinds_in,
@@ -32,7 +31,7 @@ class Identified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def identify(document: Document, findings: Findings) -> Identified:
-    """Tell of what kind *document* is, and warn where that looks like a slip of the pen."""
+    """Find out of what kind *document* is, and warn where that looks like a typing mistake."""
     value = document.value
     api_version, name = value.get("apiVersion"), value.get("kind")
     if isinstance(api_version, str) and isinstance(name, str):
@@ -43,8 +42,9 @@ def identify(document: Document, findings: Findings) -> Identified:
         elif version not in kind.versions:
             _report_version(document, version, kind, findings)
         return Identified(document=document, title=kind_title(group, name), kind=kind)
-    if is_share_simulation(value):
-        return Identified(document=document, title="share simulation", kind=SHARE_SIMULATION)
+    for untyped in UNTYPED:
+        if untyped.matches(value):
+            return Identified(document=document, title=untyped.title, kind=untyped.kind)
     _report_no_kind(document, findings)
     return Identified(document=document, title=NO_KIND, kind=None)
 
@@ -69,7 +69,7 @@ def _report_no_kind(document: Document, findings: Findings) -> None:
     """Refuse what was meant as an object; only warn about some other file in the same folder."""
     value = document.value
     if REFUSED in map(value.get, _TYPE_KEYS):
-        return  # told already
+        return  # reported already
     _report_types(document, findings)
     missing = [key for key in _TYPE_KEYS if value.get(key) is None]
     if not missing:

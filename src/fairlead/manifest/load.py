@@ -1,34 +1,42 @@
 """From what a user names on the command line to one cluster state, or to all that is wrong."""
 
+import gc
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import BinaryIO, Final, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO
 
 import msgspec
 
 from fairlead.errors import Finding, ManifestError
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.choose_policy import choose_policy
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.elastic_quota.assemble import assemble_elastic_quota
+from fairlead.manifest.core.objects import SettingsObject
+from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import Identified, identify
-from fairlead.manifest.kai.assemble import assemble_kai
-from fairlead.manifest.kueue.assemble import assemble_kueue
-from fairlead.manifest.objects import OwnSettingsObject
 from fairlead.manifest.read_object import read_identified
-from fairlead.manifest.read_settings import warn_of_other_sections
-from fairlead.manifest.text.collector import paused_collector
+from fairlead.manifest.registry import BUNDLES
+from fairlead.manifest.settings import warn_of_other_sections
 from fairlead.manifest.text.documents import Document, read_bytes, read_documents
-from fairlead.policy.contract import PolicyName
+from fairlead.manifest.translate.assemble import assemble
+from fairlead.policy.contract import POLICY_NAMES, PolicyName
 
-Assembler: TypeAlias = Callable[[Collection, Findings], Assembled | None]
 
-ASSEMBLERS: Final[Mapping[PolicyName, Assembler]] = {
-    "kai": assemble_kai,
-    "kueue": assemble_kueue,
-    "elastic-quota": assemble_elastic_quota,
-}
+@contextmanager
+def paused_collector() -> Iterator[None]:
+    """Let nothing be collected meanwhile: for work that makes many objects and hardly any garbage.
+
+    Only cycles of references wait for the collector, so code that runs under this must leave none
+    behind, or few. Afterwards the collector is as it was.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,12 +77,12 @@ def load(
     documents += made
     objects = [identify(document, findings) for document in documents]
     chosen = policy
-    if policy is None and (objects or not findings.has_errors):  # else what is wrong is told
+    if policy is None and (objects or not findings.has_errors):  # else what is wrong is reported
         chosen = choose_policy(objects, paths[0] if paths else "-", findings)
     collection, read = _read(objects, chosen, findings)
     if chosen:
-        warn_of_other_sections(collection.of(OwnSettingsObject), chosen, findings)
-    assembled = ASSEMBLERS[chosen](collection, findings) if chosen else None
+        warn_of_other_sections(collection.of(SettingsObject), chosen, findings)
+    assembled = assemble(chosen, collection, findings) if chosen else None
     assert findings.has_errors or assembled is not None
     return LoadResult(
         assembled=None if findings.has_errors else assembled,
@@ -117,7 +125,7 @@ def _read(
     for each in objects:
         if each.kind is None:
             collection.left_alone[each.title] += 1
-        elif policy and each.kind.family not in (None, policy):
+        elif policy and each.kind.policy not in (None, policy):
             collection.left_alone[each.title] += 1
             others.append(each)
         else:
@@ -140,3 +148,56 @@ def _note_others(others: Sequence[Identified], policy: PolicyName, findings: Fin
         f"found objects of other rule sets than {policy}, which are left alone: {listed}",
         "name only the files of one rule set",
     )
+
+
+_CHOICES = f"--policy {'|'.join(POLICY_NAMES)}"
+
+
+def choose_policy(
+    objects: Sequence[Identified], file: str, findings: Findings
+) -> PolicyName | None:
+    """Return the rule set whose queues are in the input; none or several are an error.
+
+    Where there are no queues at all, the other objects of a rule set decide, if they agree. *file*
+    stands in the finding where there is no object to point at.
+    """
+    queues = [each for each in objects if each.kind and each.kind.is_queue]
+    firsts = _first_of_each_policy(queues) or _first_of_each_policy(objects)
+    if len(firsts) == 1:
+        return next(iter(firsts))
+    if not firsts:
+        findings.add(
+            "error",
+            "no-queues",
+            file=file,
+            message=f"found no queues, expected {_queue_kinds()} objects",
+            fix=f"name the files that hold your queues, or choose the rules with {_CHOICES}",
+        )
+        return None
+    listed = ", ".join(
+        f"{family} ({first.title} at {place(first.document.source)})"
+        for family, first in sorted(firsts.items())
+    )
+    second = firsts[sorted(firsts)[1]]
+    second.document.source.report(
+        findings,
+        "error",
+        "mixed-families",
+        ("kind",),
+        f"found objects of {len(firsts)} rule sets, expected one: {listed}",
+        f"choose with {_CHOICES}, or name the files of one only",
+    )
+    return None
+
+
+def _queue_kinds() -> str:
+    *most, last = [bundle.queues for bundle in BUNDLES.values()]
+    return f"{', '.join(most)} or {last}"
+
+
+def _first_of_each_policy(objects: Sequence[Identified]) -> dict[PolicyName, Identified]:
+    firsts: dict[PolicyName, Identified] = {}
+    for each in objects:
+        if each.kind and each.kind.policy:
+            firsts.setdefault(each.kind.policy, each)
+    return firsts

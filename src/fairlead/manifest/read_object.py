@@ -1,4 +1,4 @@
-"""Reads one object by itself, and tells whether it can be used.
+"""Reads one object by itself, and finds out whether it can be used.
 
 What is wrong with an object is a finding on that object alone. A command that reads files refuses
 the whole input then; a live layer keeps the last good version of that object, and goes on. What
@@ -8,9 +8,9 @@ concerns several objects, such as a queue without its parent, is not looked at h
 import msgspec
 
 from fairlead.errors import Finding
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import Identified, identify
-from fairlead.manifest.objects import Object
 from fairlead.manifest.text.documents import Document
 
 

@@ -100,14 +100,14 @@ class WorkloadReserved(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class WorkloadLeaving(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Pods were told to stop. They hold their node until they have stopped."""
+    """Pods are being evicted. They hold their node until they have stopped."""
 
     workload: WorkloadName
     pods: tuple[PodId, ...]
 
 
 class WorkloadStays(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Pods that were told to stop run on: the order was refused, or taken back."""
+    """Pods that were being evicted run on: the eviction was refused, or withdrawn."""
 
     workload: WorkloadName
     pods: tuple[PodId, ...]

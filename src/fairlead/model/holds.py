@@ -2,7 +2,7 @@
 
 A cluster refuses some of what was decided: a pod cannot be bound, a budget forbids an eviction. A
 policy that knows nothing of that decides the same again, and fails again. How long something is
-held, and after which failure, is the caller's to know; a plan is told what is held now.
+held, and after which failure, is the caller's to know; a plan is given what is held now.
 """
 
 from typing import Final
@@ -25,10 +25,10 @@ class Holds(msgspec.Struct, frozen=True, kw_only=True):
 
     workloads: frozenset[WorkloadName] = frozenset()  # start nothing and claim nothing
     nodes: frozenset[tuple[WorkloadName, str]] = frozenset()  # no pod of it is placed there
-    victims: frozenset[PodKey] = frozenset()  # pods that are not told to leave
+    victims: frozenset[PodKey] = frozenset()  # pods that are not evicted
 
     def victim_workloads(self) -> frozenset[WorkloadName]:
-        """Return the workloads of which a pod is not told to leave."""
+        """Return the workloads of which some pod is not evicted."""
         return frozenset([name for name, _ in self.victims])
 
 

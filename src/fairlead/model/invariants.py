@@ -47,7 +47,7 @@ def _check_repelling(state: ClusterState) -> None:
     repelling = {
         name for name, each in sets.items() if any(s.constraints.pod_anti_affinity for s in each)
     }
-    assert set(state.repelling) == repelling, "who keeps others away"
+    assert set(state.repelling) == repelling, "workloads with anti-affinity"
 
 
 def _check_memories(state: ClusterState) -> None:
@@ -56,7 +56,7 @@ def _check_memories(state: ClusterState) -> None:
         assert memory != type(memory)(), f"an empty memory of {name}"
         assert part_about(state.workloads[name], memory) == memory, f"what is remembered of {name}"
     promised = {name for name, memory in state.memories.items() if memory.promises_place()}
-    assert set(state.promised) == promised, "to whom a place was promised"
+    assert set(state.promised) == promised, "workloads with a promised place"
 
 
 def _check_nodes(state: ClusterState) -> None:

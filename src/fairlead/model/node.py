@@ -1,4 +1,4 @@
-"""A node of the cluster: what it has, where it is, whom it lets in."""
+"""A node of the cluster: what it has, where it is, which pods it accepts."""
 
 import msgspec
 

@@ -1,6 +1,6 @@
 """What to do about one moment: decisions with their reasons, as data.
 
-Events, tables, dashboards, metrics and tests all read these; nobody parses a sentence. Sentences
+Events, tables, dashboards, metrics and tests all read these, and parse no sentence. Sentences
 are made from them elsewhere.
 """
 
@@ -112,9 +112,11 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: tuple[Comparison, ...] = ()
     tallies: tuple[Tally, ...] = ()
     names: tuple[str, ...] = ()  # what it is about: a constraint that no filter knows, ...
-    sides: tuple[SideNumbers, ...] = ()  # of two queues compared: who gains, who loses
+    sides: tuple[
+        SideNumbers, ...
+    ] = ()  # of two queues compared: the one that gains, the one that loses
     shares: tuple[SideShare, ...] = ()  # the same where weighted shares decide
-    held: tuple[Held, ...] = ()  # who has what is lacking, the largest holder first
+    held: tuple[Held, ...] = ()  # queues that hold what is lacking, the largest holder first
     remaining_ms: int | None = None  # for how long it holds if nothing but the clock moves
 
 
@@ -144,7 +146,7 @@ class Reserve(msgspec.Struct, frozen=True, kw_only=True, tag="reserve"):
 
 
 class Evict(msgspec.Struct, frozen=True, kw_only=True, tag="evict"):
-    """These running pods give way to the beneficiary (None: to no one in particular)."""
+    """These running pods give way to the beneficiary (None: to no workload in particular)."""
 
     workload: WorkloadName
     pods: tuple[PodId, ...]

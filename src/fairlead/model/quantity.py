@@ -3,7 +3,7 @@
 Sums of floats depend on the order in which they are added, so no amount is ever a float. A text
 is first read as an exact fraction, then counted in the base unit of its resource: millicores for
 cpu, thousandths of a device for a GPU, and the resource's own unit (bytes, pods, ...) for the rest.
-Text that is finer than the base unit is rounded up, as Kubernetes does, and the caller is told.
+Text that is finer than the base unit is rounded up, as Kubernetes does, and marked as such.
 """
 
 import re

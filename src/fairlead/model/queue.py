@@ -48,7 +48,7 @@ class BorrowWithinCohort(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueuePreemption(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom the workloads of a ClusterQueue may preempt."""
+    """Which workloads those of a ClusterQueue may preempt."""
 
     within_cluster_queue: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] = "Never"
     reclaim_within_cohort: Literal["Never", "LowerPriority", "Any"] = "Never"

@@ -9,7 +9,7 @@ from fairlead.model.device_share import DeviceShare
 from fairlead.model.workload import PodId, PodSets
 
 Phase: TypeAlias = Literal["binding", "running", "leaving", "reserved"]
-"""Binding: given its node, which the cluster has not confirmed yet. Leaving: told to stop, and
+"""Binding: given its node, which the cluster has not confirmed yet. Leaving: evicted, and
 still holding its node. Reserved: to run where others are leaving."""
 
 

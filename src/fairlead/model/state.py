@@ -161,7 +161,7 @@ class ClusterState:
 def pods_on_node(state: ClusterState, node: str) -> Iterator[tuple[PodKey, bool]]:
     """Yield each pod of ours on *node* once, and whether it is on its way out.
 
-    Who has a reservation is there already. Cost: one look at each pod.
+    A pod with a reservation is there already. Cost: one look at each pod.
     """
     use, runs = state.books.use(node), state.runs
     for key in use.pods:

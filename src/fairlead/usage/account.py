@@ -4,9 +4,9 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, Limits
-from fairlead.usage.above_guarantee import above_guarantee
 from fairlead.usage.entries import Granted
 from fairlead.usage.lanes import Lanes
+from fairlead.usage.queue_use import above_guarantee
 from fairlead.usage.running_sum import RunningSum, SumState
 from fairlead.usage.timeline import Moment
 
@@ -27,7 +27,7 @@ class Account:
     """All use of a queue, its use above the guarantee of the moment, and each user's use.
 
     Until something is guaranteed, all use is above that, and both are the same sum. Only users who
-    are named have sums of their own; nobody in particular is charged to the queue alone.
+    are named have their own sums; usage without a user is charged to the queue alone.
     """
 
     def __init__(self, moment: Moment, count: int) -> None:

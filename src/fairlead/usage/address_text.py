@@ -1,7 +1,7 @@
-"""The address of a server as people may see it: a login in it is nobody's business.
+"""The address of a server without its login, for messages.
 
-Who mistypes an address mistypes it anywhere, also where a parser would look for the password. So
-nothing is parsed here: whatever could be a login is left out, rather too much than too little.
+A typing error may be anywhere, also where a parser would look for the password. So nothing is
+parsed here: whatever could be a login is left out, rather too much than too little.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What is written down about use: one entry for each change, none for the time in between.
+"""The entries of a usage journal: one for each change, none for the time in between.
 
 A level holds from its entry on until the next one for the same holder. Amounts are whole base units
 on fixed resources; resource-time is amount times milliseconds.
@@ -12,7 +12,7 @@ from fairlead.model.axes import Amounts, Limits, QueueName
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True, tag="held"):
-    """From now on *user* holds so much in a queue; "" is nobody in particular."""
+    """From now on *user* holds these amounts in a queue; "": the queue without a user."""
 
     at_ms: int
     queue: QueueName
@@ -21,14 +21,14 @@ class Held(msgspec.Struct, frozen=True, kw_only=True, tag="held"):
 
 
 class Capacity(msgspec.Struct, frozen=True, kw_only=True, tag="capacity"):
-    """From now on the cluster has so much."""
+    """From now on the cluster has this capacity."""
 
     at_ms: int
     amounts: Amounts
 
 
 class Guarantee(msgspec.Struct, frozen=True, kw_only=True, tag="guarantee"):
-    """From now on so much is guaranteed to a queue; None is everything there is."""
+    """From now on a queue has this guarantee; None is no limit."""
 
     at_ms: int
     queue: QueueName
@@ -36,7 +36,7 @@ class Guarantee(msgspec.Struct, frozen=True, kw_only=True, tag="guarantee"):
 
 
 class Granted(msgspec.Struct, frozen=True, kw_only=True, tag="granted"):
-    """An administrator changed what a queue is charged with, by resource-time; less is a gift."""
+    """An administrator charged a queue with resource-time, or credited it (negative)."""
 
     at_ms: int
     queue: QueueName
@@ -47,7 +47,7 @@ class Granted(msgspec.Struct, frozen=True, kw_only=True, tag="granted"):
 
 
 class Forgiven(msgspec.Struct, frozen=True, kw_only=True, tag="forgiven"):
-    """An administrator let all past use of a queue, or (None) of everybody, be as if never."""
+    """An administrator reset the recorded usage of a queue, or (None) of all queues."""
 
     at_ms: int
     queue: QueueName | None
@@ -56,7 +56,7 @@ class Forgiven(msgspec.Struct, frozen=True, kw_only=True, tag="forgiven"):
 
 
 class Renamed(msgspec.Struct, frozen=True, kw_only=True, tag="renamed"):
-    """A queue has another name from now on, and takes its past along."""
+    """A queue was renamed, and keeps its usage."""
 
     at_ms: int
     queue: QueueName
@@ -64,14 +64,14 @@ class Renamed(msgspec.Struct, frozen=True, kw_only=True, tag="renamed"):
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True, tag="removed"):
-    """A queue is gone: it holds nothing any more. Its past counts until it fades."""
+    """A queue was removed and holds nothing; its usage counts until it has decayed."""
 
     at_ms: int
     queue: QueueName
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
-    """Nothing is known from one moment to another: neither use nor capacity counts there."""
+    """Nothing is known between two moments: neither usage nor capacity counts there."""
 
     at_ms: int  # where it ends
     since_ms: int

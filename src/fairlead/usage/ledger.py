@@ -296,7 +296,7 @@ class Ledger:
                 if entry.name in self._accounts:
                     raise UsageError(
                         f"queue {entry.queue} cannot be renamed to {entry.name}: "
-                        "there are records of a queue of that name"
+                        "a queue of that name has entries"
                     )
             case Gap() if entry != self._last_gap:
                 self._check_gap(entry)
@@ -313,7 +313,7 @@ class Ledger:
         for amount in amounts:
             if amount is not None and not 0 <= amount < most:
                 if amount < 0:
-                    raise UsageError(f"{amount} of a resource is less than nothing")
+                    raise UsageError(f"the amount {amount} of a resource is negative")
                 self._widen(amount.bit_length())
 
     def _check_count(self, count: int) -> None:
@@ -328,7 +328,7 @@ class Ledger:
             raise UsageError(f"a gap begins at {gap.since_ms} ms, after its end at {gap.at_ms} ms")
         if self.newest_ms is not None and gap.since_ms < self.newest_ms:
             raise UsageError(
-                f"a gap begins at {gap.since_ms} ms, but something is known of {self.newest_ms} ms"
+                f"a gap begins at {gap.since_ms} ms, but there is an entry of {self.newest_ms} ms"
             )
 
     def _move_base(self, at_ms: int) -> None:

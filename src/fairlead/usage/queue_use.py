@@ -123,3 +123,8 @@ def _column(column: Sequence[int], whole: int) -> list[int]:
         return [0] * len(column)
     half = whole >> 1
     return [(used * BILLION + half) // whole if used > 0 else 0 for used in column]
+
+
+def above_guarantee(amount: int, guarantee: int | None) -> int:
+    """The part of *amount* that is not guaranteed; None guarantees all of it."""
+    return 0 if guarantee is None or amount <= guarantee else amount - guarantee

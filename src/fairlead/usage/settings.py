@@ -17,7 +17,7 @@ WEEK_MS: Final = 7 * DAY_MS
 
 OnStale: TypeAlias = Literal["hold", "decay", "drop"]
 """What counts while nothing new is heard: the last numbers as they are, the last numbers growing
-older as if nobody used anything since, or nothing at all."""
+older as if nothing was used since, or nothing at all."""
 
 
 class UsageRules(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ anything else is refused, and the caller takes the entries themselves instead.
 """
 
 from collections.abc import Sequence
+from itertools import chain, repeat
 from typing import Generic, TypeAlias, TypeVar
 from zlib import crc32
 
@@ -17,7 +18,6 @@ import msgspec
 from fairlead.errors import UsageError
 from fairlead.model.axes import QueueName
 from fairlead.usage.account import AccountState
-from fairlead.usage.byte_planes import of_planes, planes_of
 from fairlead.usage.entries import Gap, Granted
 from fairlead.usage.lanes import Lanes
 from fairlead.usage.ledger import Ledger, LedgerState
@@ -259,3 +259,19 @@ def _number(value: int) -> Number:
 
 def _whole(written: Number) -> int:
     return written if isinstance(written, int) else int.from_bytes(written, "big", signed=True)
+
+
+def planes_of(data: bytes, width: int) -> list[bytes]:
+    """The planes of numbers of *width* bytes each, lowest byte first; equal last ones are one."""
+    planes = [data[place::width] for place in range(width)]
+    while len(planes) > 1 and planes[-1] == planes[-2]:
+        planes.pop()
+    return planes
+
+
+def of_planes(planes: Sequence[bytes], width: int) -> bytearray:
+    """The data of which these are the *planes*."""
+    data = bytearray(len(planes[0]) * width)
+    for place, plane in enumerate(chain(planes, repeat(planes[-1], width - len(planes)))):
+        data[place::width] = plane
+    return data

@@ -58,7 +58,7 @@ def begins_at(window: Window, now_ms: int) -> int:
         case Tumbling(length_ms=length_ms, start_ms=start_ms):
             return now_ms - (now_ms - start_ms) % length_ms
         case Cron(expression=expression, time_zone=time_zone):
-            # Few windows are made by cron, and nobody else should wait for the library to load.
+            # Imported late: few windows need the library.
             from fairlead.usage.cron_firing import last_firing_ms
 
             return last_firing_ms(expression, time_zone, now_ms)

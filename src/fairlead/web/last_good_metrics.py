@@ -10,8 +10,7 @@ from threading import Lock
 
 from fairlead.errors import FairleadError, ManifestError
 from fairlead.store.metrics.exposition import exposition
-from fairlead.store.metrics.family import Family
-from fairlead.store.metrics.health import input_errors_family
+from fairlead.store.metrics.family import Family, input_errors_family
 
 
 class LastGoodMetrics:

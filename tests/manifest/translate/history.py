@@ -15,8 +15,8 @@ from random import Random
 from typing import Final
 
 from fairlead.cli.input.options import with_faithfulness
-from fairlead.manifest.assembly_rules import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.text.documents import cluster_document
+from fairlead.manifest.translate.assembly_rules import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.events import MemoryChanged
 from fairlead.model.invariants import check_invariants

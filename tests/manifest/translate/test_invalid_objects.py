@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.manifest.kueue import assemble_workloads
+from fairlead.manifest.kueue.assembly import workloads as assemble_workloads
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Evict
 from fairlead.policy.contract import PolicyName, make_policy

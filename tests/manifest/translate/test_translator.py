@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from fairlead.manifest import registry
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.family import KueueFamily
-from fairlead.manifest.translate import families
 from fairlead.manifest.translate.family import Unit
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import MemoryChanged, Placement, WorkloadBinding, WorkloadLeaving
@@ -78,7 +79,8 @@ class CountedReads(KueueFamily):
 
 def test_a_status_that_is_not_read_concerns_no_workload(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kueue writes the status of queues each time one of their workloads starts or ends."""
-    monkeypatch.setitem(families.FAMILIES, "kueue", CountedReads)
+    counted = replace(registry.BUNDLES["kueue"], family=CountedReads)
+    monkeypatch.setitem(registry.BUNDLES, "kueue", counted)
     local, node_before = local_queue(), node("m")
     world = World("kueue", local, node_before, *[workload(f"w{number}") for number in range(3)])
     reads, moment = CountedReads.reads, world.translator.state.moment

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 import yaml
 
-from fairlead.manifest.assembly_rules import OF_FILES
 from fairlead.manifest.load import load
+from fairlead.manifest.translate.assembly_rules import OF_FILES
 from fairlead.policy.contract import PolicyName
 from tests.manifest.translate.history import (
     WORLDS,

@@ -58,7 +58,7 @@ class SayNews:
 
 
 class Interruption:
-    """Whether somebody wants to stop."""
+    """Whether Ctrl-C was pressed."""
 
     def __init__(self) -> None:
         self.is_wanted = False

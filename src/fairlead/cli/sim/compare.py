@@ -24,7 +24,7 @@ from fairlead.sim.report.sides import (
     with_names,
 )
 from fairlead.sim.results.read_result import read_result
-from fairlead.store.text.csv_line import csv_line
+from fairlead.store.text.entry_text import csv_line
 
 EPILOG = f"""\b
 Examples:

@@ -26,7 +26,7 @@ TWO_POLICIES: Final = ",".join(POLICY_NAMES[:2])
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody asks for; what is None or empty was not said."""
+    """What the command line asks for; None or empty: not given."""
 
     scenario: str
     policies: tuple[str, ...] = ()  # of variants or rule sets, by name
@@ -52,7 +52,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.usage_from is None:
             return ()
-        from fairlead.cli.usage_from import read_history
+        from fairlead.cli.usage.history import read_history
 
         history = read_history(self.usage_from, self.usage_at, scenario.spec.start_ms)
         for variant in variants:

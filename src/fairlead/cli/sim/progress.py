@@ -19,7 +19,7 @@ _WIDTH: Final = 24
 
 
 class RunProgress(RunObserver):
-    """Shows runs one after the other, and stops the one that goes on when somebody wishes."""
+    """Shows runs one after the other, and stops the current one on Ctrl-C."""
 
     def __init__(self, interruption: Interruption, clock: Callable[[], float] = time.monotonic):
         """Look at *clock* for when to write anew, and for how long it may still take."""
@@ -39,7 +39,7 @@ class RunProgress(RunObserver):
         self._begun_s = self._shown_s = self._clock()
 
     def may_go_on(self, now_ms: int, finished: int) -> bool:
-        """Write the line anew if it is time to; return whether nobody wants to stop."""
+        """Write the line anew if it is time to; return whether the run goes on."""
         if self._is_shown:
             now_s = self._clock()
             if now_s - self._shown_s >= _EVERY_S:

@@ -25,7 +25,7 @@ from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.run.run_variant import RunOrder, run_variant
 from fairlead.sim.scenario.scenario import Variant, choose_variants
 from fairlead.sim.scenario.settings import with_settings
-from fairlead.store.text.csv_line import csv_line
+from fairlead.store.text.entry_text import csv_line
 
 
 def result_document(result: StoredResult) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def run_name(variant: Variant, seed: int, seeds: int | None) -> str:
 
 
 def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
-    """Run all, one after the other; return whether nobody stopped that."""
+    """Run all, one after the other; return whether all ended."""
     with heeded("the results so far are written") as interruption:
         progress = RunProgress(interruption)
         try:

@@ -43,7 +43,7 @@ from fairlead.sim.sweep.combinations import (
     combinations,
     without_effect,
 )
-from fairlead.store.text.csv_line import csv_line
+from fairlead.store.text.entry_text import csv_line
 
 
 def sweep_text(result: StoredResult, rows: Sequence[Combination]) -> str:
@@ -112,7 +112,7 @@ Examples:
 
 
 class RunThem(Protocol):
-    """Runs orders below a folder and yields each run as it ends, until somebody wants to stop."""
+    """Runs orders below a folder and yields each run as it ends, until it is stopped."""
 
     def __call__(
         self,
@@ -230,7 +230,7 @@ def _place(address: str | None, workers: int) -> Iterator[RunThem]:
 
 
 def _run_all(orders: Mapping[str, RunOrder], folder: ResultFolder, run_them: RunThem) -> bool:
-    """Run all, and return whether nobody stopped that."""
+    """Run all, and return whether all ended."""
     with heeded("the runs that have ended are kept") as interruption:
         progress = RunCount(len(orders))
         try:

@@ -36,7 +36,7 @@ def cell(column: Column, summaries: Sequence[Summary]) -> str:
 
 
 def main_resource(summaries: Sequence[Summary]) -> str | None:
-    """Return the resource to show: of those that somebody held, what people look at first."""
+    """Return the resource to show: of those with usage, the one that people look at first."""
     held = [
         resource
         for summary in summaries

@@ -1,4 +1,4 @@
-"""Why a workload under ElasticQuotas starts, waits or gives way: rules, nodes, who may be asked.
+"""Why a workload under ElasticQuotas starts, waits or is preempted: rules, nodes, candidates.
 
 The plan itself decides; here it is asked what it decided about one workload, and what it weighed.
 """
@@ -126,7 +126,7 @@ def _rule_row(view: ElasticJobView, line: RuleLine) -> tuple[str, ...]:
 
 
 def _asked_remark(view: ElasticJobView, turn: ElasticTurn) -> str:
-    """Say who may be asked to give way, which follows from the min."""
+    """Say which pods are candidates, which follows from the min."""
     queue = view.workload.queue
     if turn.asked == "without quota":
         return "Only pods of lower priority without a quota may be preempted."

@@ -75,7 +75,7 @@ class ElasticJobView:
         ]
 
     def line(self) -> list[WorkloadName]:
-        """Return everybody who waits, in the order of their turns."""
+        """Return the waiting workloads, in the order of their turns."""
         turns = [each.workload for each in self.plan.decisions if not isinstance(each, Evict)]
         return list(dict.fromkeys(turns))
 
@@ -120,7 +120,7 @@ class ElasticTurn(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleLine, ...]  # none without a quota
     nodes: tuple[Tally, ...]  # what they are to the first of those pods
     standings: tuple[NodeStanding, ...]  # the same, node by node
-    asked: CandidateScope  # who may be asked to give way
+    asked: CandidateScope  # which pods are candidates
     over_min: tuple[QueueName, ...]  # other namespaces that use more than their min
     tries: tuple[NodeOutcome, ...]  # what came of nodes for the first pod; none if none was tried
     looks_later: bool  # whether who is leaving counts as gone for who claims
@@ -167,7 +167,7 @@ def _pods(view: ElasticJobView, context: PlanningContext) -> tuple[list[PodId], 
 
 
 def _rules(context: PlanningContext, pending: PendingPod) -> Iterator[RuleLine]:
-    """Yield the two rules of admission, then the min, which decides who may be asked."""
+    """Yield the two rules of admission, then the min, which decides which pods are candidates."""
     queue, books = pending.queue, context.quotas
     if queue is None:
         return

@@ -148,7 +148,7 @@ OTHERS_COLOUR: Final = "#777777"
 CAPACITY: Final = "(capacity)"
 CAPACITY_COLOUR: Final = "#bbbbbb"
 MOST_HEADROOM: Final = 3
-"""A capacity of more than so many times what was held is told in words."""
+"""A capacity of more than so many times what was held is written in words."""
 LABEL_HEIGHT: Final = 0.085  # of a panel
 LABEL_COLUMNS: Final = 28  # a quarter of the width, whatever the name
 TITLE_COLUMNS: Final = 60
@@ -161,7 +161,7 @@ Line = tuple[str, str, Points]
 def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> str | None:
     """Draw averages into *file*, whose ending says whether as SVG or PNG.
 
-    Resources that nobody held are left out. Raises FairleadError if the library is missing or the
+    Resources without usage are left out. Raises FairleadError if the library is missing or the
     file cannot be written, and leaves what was there. Equal input gives equal pictures. Letters
     that no installed font has are boxes in a PNG: then the text to tell of it is returned.
     """

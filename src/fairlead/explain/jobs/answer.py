@@ -57,7 +57,7 @@ def _to_whom(given: Sequence[Evict | Move]) -> str:
 
 
 SHOWN_VICTIMS = 10
-"""How many of those who give way are listed, the first ones."""
+"""How many victims are listed, the first ones."""
 
 
 def claim_sections(

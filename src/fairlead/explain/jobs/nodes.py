@@ -71,7 +71,7 @@ def _free(state: ClusterState, room: NodeRoom | None, asked: PodSet) -> tuple[Fr
 
 def _free_parts(room: NodeRoom, axis: Axis, at: int) -> Free:
     now = [each.idle_e9 // THOUSANDTH_E9 for each in room.devices]
-    later = [  # a device that everybody is leaving is among the whole ones by then
+    later = [  # a device that all pods are leaving counts as a whole one by then
         each.later_e9 // THOUSANDTH_E9 for each in room.devices if each.later_e9 < WHOLE_DEVICE_E9
     ]
     return Free(

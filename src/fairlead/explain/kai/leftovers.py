@@ -37,7 +37,7 @@ class LeftoverRanking(msgspec.Struct, frozen=True, kw_only=True):
 def leftover_rankings(steps: Sequence[DivisionStep]) -> list[LeftoverRanking]:
     """Return the line of every level in which someone remembers a fraction, highest level first.
 
-    Without any unit left by rounding nobody stood in line. Law: the winners are the siblings of
+    Without any unit left by rounding there is no ranking. Law: the winners are the siblings of
     the recorded `LeftoverStep`, in their order. Cost: one sort for each level.
     """
     gifts: dict[int, list[LeftoverStep]] = {}

@@ -11,8 +11,8 @@ from fairlead.explain.kai.queue import explain_kai_queue, kai_report
 from fairlead.explain.queues.report import ShareReport
 from fairlead.explain.rule_set import RuleSet
 from fairlead.explain.text.explanation import Explanation
-from fairlead.manifest.kai.queue_demand import is_demand
-from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
+from fairlead.manifest.kai.assembly.queue_demand import is_demand
+from fairlead.manifest.kai.reading.share_simulation import TOTAL_NODE
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.api import KaiShares

@@ -121,7 +121,7 @@ def _line(view: KueueJobView, asked: _Asked, judged: str) -> FlavorLine:
     is_taken = bool(chosen) and chosen[asked.pod_set].get(asked.resource) == asked.flavor
     available = tree.available_on(queue, number)
     if is_taken and asked.amount > available:
-        judged = _AFTER_OTHERS  # as the plan found; at its end nobody else might be asked
+        judged = _AFTER_OTHERS  # as the plan found; at its end there may be no candidates left
     return FlavorLine(
         pod_set=view.workload.pod_sets[asked.pod_set].name,
         axis=view.state.axes.axes[number],

@@ -79,7 +79,7 @@ class KueueJobView:
 
     @cached_property
     def snapshot(self) -> Snapshot:
-        """The quotas as they were when it was decided; nobody else may change it.
+        """The quotas as they were when it was decided; a copy that only this view changes.
 
         For one that starts: before it, so without those that start later. For one that waits: at
         the end of the plan; if it would fit then, or when others have left, with what is kept.

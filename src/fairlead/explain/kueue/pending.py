@@ -69,7 +69,7 @@ def pending_workloads(
 ) -> list[PendingWorkload]:
     """Return who waits in *queue*, in the order of its ClusterQueue as a plan first finds it.
 
-    The place in the ClusterQueue counts everybody before the workload, whatever their LocalQueue;
+    The position in the ClusterQueue counts all workloads before it, whatever their LocalQueue;
     the other one those of its own LocalQueue, which is of one namespace.
     Cost: O(n log n) in those that wait in the ClusterQueue.
     """

@@ -127,7 +127,7 @@ def _axis_line(state: ClusterState, row: KueueShare, at: int) -> AxisLine:
 
 
 def _pending(state: ClusterState, queue: QueueName) -> dict[str, int]:
-    """What waits has no flavor yet, so it is told per resource."""
+    """Pending requests have no flavor yet, so they are summed per resource."""
     pending = zip(state.resources, state.sums[queue].pending, strict=True)
     return {name: amount for name, amount in pending if amount}
 

@@ -2,7 +2,7 @@
 
 A plan decides about some jobs and leaves the others as they are, so a job stands in one of the
 decisions or in none. Two plans are compared job by job. Which node a pod gets is no difference: any
-change moves some, and nobody asks. Which flavors it gets is one, because that is quota.
+change moves some. Which flavors it gets is one, because that is quota.
 """
 
 from collections import defaultdict

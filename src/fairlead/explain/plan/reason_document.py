@@ -41,7 +41,7 @@ def number_or_inf(value: float) -> float | str:
 
 
 def side_section(title: str, sides: Sequence[SideNumbers]) -> Section:
-    """Return both sides as a table, the scarcest resource first; what nobody holds is left out."""
+    """Return both sides as a table, the scarcest resource first, without what neither holds."""
     head = ("QUEUE", "RESOURCE", "QUOTA", "FAIR SHARE", "ALLOCATABLE")
     counted = ("ALLOCATED", "ALLOCATED AFTER", "SATURATION", "SATURATION AFTER")
     rows = [

@@ -68,7 +68,7 @@ def _phrase(code: str, told: Mapping[str, str]) -> str:
     return phrases[-1]
 
 
-@lru_cache(maxsize=1024)  # there are few phrases, but a code that nobody knows is one as well
+@lru_cache(maxsize=1024)  # there are few phrases, but an unknown code is its own phrase
 def _places(phrase: str) -> frozenset[str]:
     return frozenset(name for _, name, _, _ in Formatter().parse(phrase) if name is not None)
 

@@ -21,7 +21,7 @@ def write_whole(file: Path, parts: Iterable[bytes]) -> None:
     stays the same. What is no file, such as a pipe, or is open already, such as standard output,
     is written to as it is. So is a file in a folder where this user may make no other: that one is
     not whole if something fails. Raises FairleadError that says why it cannot be written, and
-    BrokenPipeError where nobody reads on.
+    BrokenPipeError where the reader has closed the pipe.
     """
     try:
         if is_stream(file):
@@ -47,7 +47,7 @@ def write_whole(file: Path, parts: Iterable[bytes]) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except BrokenPipeError:
-        raise  # whoever reads along has enough: that is no fault of the file
+        raise  # the reader has enough: that is no fault of the file
     except OSError as wrong:
         raise FairleadError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
 

@@ -43,7 +43,7 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
     now_ms: int  # when it was asked for
     since_ms: int
-    until_ms: int  # where the window ends: now, or when somebody last looked
+    until_ms: int  # where the window ends: now, or when the record was last written
     half_life_ms: int | None
     rows: list[UsageRow]
     unknown: tuple[str, ...]  # resources of which there was no capacity
@@ -74,7 +74,7 @@ def usage_report(
 
     The window ends where *standing* says at *now_ms*, which must have a ledger without fading.
     """
-    assert standing.plain is not None, "what was used is told as it was"
+    assert standing.plain is not None, "the ledger without fading is needed"
     resources = standing.ledger.resources
     until_ms = standing.as_of_ms(now_ms)
     usage, decayed = standing.plain.usage(until_ms), standing.ledger.usage(until_ms)
@@ -170,7 +170,7 @@ def _by_user(
 
 
 def _counted_user(used: Sums, decayed: Sums, capacity: Sums, charge: Charge) -> _Counted:
-    """Guarantees are queues', so nobody can say which use of a user was above one."""
+    """Guarantees belong to queues, so it is unknown which usage of a user was above one."""
     parts = None
     if charge == "all":
         [parts] = billionths({QueueName(""): decayed}, capacity).values()

@@ -10,9 +10,8 @@ import msgspec
 
 from fairlead.manifest.core.live_pods import is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.objects import PodObject, full_name, pod_id
 from fairlead.manifest.core.pod_selectors import PodSelectors
-from fairlead.manifest.object_names import full_name, pod_id
-from fairlead.manifest.objects import PodObject
 from fairlead.model.foreign_pod import ForeignPod
 
 NO_SELECTORS: Final = PodSelectors()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from fairlead.manifest.objects import ByResource, NodeObject
+from fairlead.manifest.core.objects import ByResource, NodeObject
 from fairlead.model.axes import Amounts
 from fairlead.model.node import Node
 

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from fairlead.manifest.objects import PodObject
+from fairlead.manifest.core.objects import PodObject
 from fairlead.model.workload import PodConstraints
 
 T = TypeVar("T")

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from fairlead.manifest.core.live_pods import is_gated, is_placed
-from fairlead.manifest.object_names import full_name, pod_id
-from fairlead.manifest.objects import PodObject
+from fairlead.manifest.core.objects import PodObject, full_name, pod_id
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.execution.reconcile import ObservedPlace
 from fairlead.model.workload import PodId
@@ -72,10 +71,10 @@ def observed_places(
 
 
 def own_start_ms(pod: PodObject) -> int:
-    """Return when a pod started; where that is not told, got its node, or was created.
+    """Return when a pod started; where that is not known, got its node, or was created.
 
-    A kubelet tells the start a moment after the bind. Creation may be hours before that, so that a
-    protected run time would be over before it began.
+    A kubelet reports the start a moment after the bind. Creation may be hours before that,
+    so that a protected run time would be over before it began.
     """
     known = (pod.started_ms, pod.scheduled_ms)
     return next((each for each in known if each is not None), pod.created_ms)

@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
+from fairlead.manifest.core.objects import PodObject, PriorityClassObject
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import PodObject, PriorityClassObject
 from fairlead.manifest.text.path import quote
 
 BUILT_IN: Final[Mapping[str, int]] = {

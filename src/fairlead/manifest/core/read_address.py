@@ -23,7 +23,7 @@ def read_address(cursor: Cursor, key: str) -> str:
         cursor.error(key, "bad-url", f"found {shown}, {problem}", fix)
         return ""
     if urlsplit(address).password:
-        message = "found a password in the address, where everybody sees it who may read this"
+        message = "found a password in the address, where every reader of this file can see it"
         fix = "write it into a file, and name that as passwordFile below prometheus of Settings"
         cursor.warn(key, "exposed-secret", message, fix)
     return address
@@ -35,7 +35,7 @@ def address_problem(address: str) -> str:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:  # whose text may hold a part of a password
-        return "which is no address: its host or port cannot be one"
+        return "which is not an address: its host or port is not valid"
     if parts.scheme not in SCHEMES:
         return f"expected an address that begins with {' or '.join(f'{s}://' for s in SCHEMES)}"
     if not parts.hostname or port == 0:

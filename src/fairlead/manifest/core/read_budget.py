@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from fairlead.manifest.core.objects import BudgetObject
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.core.read_selector import read_label_selector
-from fairlead.manifest.objects import BudgetObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.catalogue import DisruptionBudget
 

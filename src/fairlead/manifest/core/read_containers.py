@@ -5,8 +5,9 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.extended_resources import refuse_part
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import FieldError, quantity_of
+from fairlead.manifest.text.values import Value, describe
 
 _PORT_MAX: Final = 65_535
 _PROTOCOLS: Final[Mapping[str, str]] = {"TCP": "TCP", "UDP": "UDP", "SCTP": "SCTP"}
@@ -81,3 +82,19 @@ def _host_ports(container: Cursor, on_host_network: bool) -> tuple[tuple[str, in
         if port:
             found.append((protocol, port))
     return tuple(found)
+
+
+_OF_KUBERNETES: Final = "kubernetes.io/"
+
+
+def refuse_part(resource: str, value: Value) -> None:
+    """Refuse an amount of *resource* that Kubernetes would refuse: a part of an extended one."""
+    if "/" not in resource or _OF_KUBERNETES in resource or quantity_of(value).denominator == 1:
+        return
+    fix = "write a whole number"
+    if resource.endswith("/gpu"):
+        fix += "; a part of a GPU is asked for with the annotation gpu-fraction of a pod"
+    message = (
+        f"found {describe(value)}, expected a whole number: Kubernetes does not divide {resource}"
+    )
+    raise FieldError("bad-quantity", message, fix)

@@ -1,4 +1,4 @@
-"""Reads the annotations with which a pod asks for part of a GPU, as KAI defines them."""
+"""Reads the annotations with which a pod asks for part of a GPU."""
 
 import re
 from typing import Final
@@ -53,7 +53,7 @@ def _whole(top: Cursor, key: str, text: str) -> int:
 
 
 def _thousandths(top: Cursor, text: str) -> int:
-    """Count a part of a device in thousandths, rounded up; KAI's own rounding comes later."""
+    """Count a part of a device in thousandths, rounded up; a rule set may round later."""
     match = _DECIMAL.fullmatch(text)
     digits = (match[1] or "") if match else ""
     if not int(digits or 0):

@@ -27,12 +27,14 @@ def not_above_zero(cursor: Cursor, key: str) -> str:
     """Say what was found in place of a duration above 0, as we count."""
     text = cursor.text(key, "")
     is_cut = not parse_duration(text)[1]
-    expected = "at least 1ms, the shortest that we count" if is_cut else "more than 0"
+    expected = (
+        "at least 1ms, the shortest duration that Fairlead counts" if is_cut else "more than 0"
+    )
     return f"found {quote(text)}, expected {expected}"
 
 
 def protection_ms(cursor: Cursor, key: str, default_ms: D) -> int | D:
-    """Read a time for which something is protected; a negative one is told and counts as 0."""
+    """Read a time for which something is protected; a negative one is reported and counts as 0."""
     length_ms = cursor.duration(key, default_ms)
     if not isinstance(length_ms, int) or length_ms >= 0:
         return length_ms
@@ -41,6 +43,6 @@ def protection_ms(cursor: Cursor, key: str, default_ms: D) -> int | D:
 
 
 def warn_of_negative(cursor: Cursor, at: str | Path, text: str) -> None:
-    """Tell that the duration *text* is negative, and counts as 0."""
+    """Report that the duration *text* is negative, and counts as 0."""
     message = f"found {quote(text)}, which is taken as 0s"
     cursor.warn(at, "out-of-range", message, "write 0s or more")

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.objects import UNIDENTIFIED, Identity, Owner
+from fairlead.manifest.core.objects import UNIDENTIFIED, Identity, Owner
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.read_once import ReadOnce, json_key

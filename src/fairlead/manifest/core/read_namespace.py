@@ -1,7 +1,7 @@
 """Reads a core ``Namespace``, whose labels decide which queues it may use."""
 
+from fairlead.manifest.core.objects import NamespaceObject
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.objects import NamespaceObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.catalogue import NAMESPACE_NAME_LABEL
 

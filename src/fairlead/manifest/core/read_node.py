@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from fairlead.manifest.core.extended_resources import refuse_part
+from fairlead.manifest.core.objects import NodeObject
+from fairlead.manifest.core.read_containers import refuse_part
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata
 from fairlead.manifest.core.read_pod_spec import PODS
 from fairlead.manifest.core.read_selector import read_taints
-from fairlead.manifest.objects import NodeObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import quote

@@ -2,10 +2,10 @@
 
 from typing import Final
 
+from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.core.pod_shapes import PodShapes
 from fairlead.manifest.core.read_gpu_share import read_gpu_share
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.cursor import Cursor
 
 _SHAPES: Final = PodShapes()

@@ -1,8 +1,7 @@
 """Checks on objects that name each other as parents: twice the same name, cycles, orphans.
 
-Generic over the kind of object: a KAI Queue, a Kueue Cohort, whatever has a name, a parent and a
-source. Each object has at most one parent, so every walk upward is a line and all checks together
-look at each object a few times.
+Generic over the kind of object: whatever has a name, a parent and a source. Each object has at most
+one parent, so every walk upward is a line and all checks together look at each object a few times.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -91,7 +90,7 @@ def only_one(objects: Sequence[S], kind: str, findings: Findings) -> S | None:
 def refuse_cycles(
     objects: Sequence[T], kind: str, parent_path: Callable[[T], Path], findings: Findings
 ) -> bool:
-    """Report one error for each cycle, at its member of the smallest name; tell if there is any.
+    """Report one error for each cycle, at its member of the smallest name; True if there is any.
 
     Names must be unique. *parent_path* says where in an object its parent's name stands, such as
     ``("spec", "parentQueue")``. Cost: as `cycles`.

@@ -27,7 +27,7 @@ WINDOW_TYPES: Final[dict[str, WindowType]] = {
 }
 SAMPLES_PER_HALF_LIFE: Final = 10
 WINDOWS_BY_CRON: Final = 12  # a year of months, since they differ in length
-# Who reads an object does not know what time it is. Nobody who means a start says 2050 or later.
+# A reader of objects does not know what time it is. A start in 2050 or later is hardly meant.
 FAR_AHEAD_MS: Final = 2_524_608_000_000
 
 
@@ -40,7 +40,7 @@ class RulePlaces(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def can_begin(window: Cron, cursor: Cursor, at: str) -> bool:
-    """Tell whether a window by cron can ever begin; if not, that is an error at *at*."""
+    """Return whether a window by cron can ever begin; if not, that is an error at *at*."""
     try:
         check_window(window)
     except WindowError as wrong:
@@ -51,7 +51,7 @@ def can_begin(window: Cron, cursor: Cursor, at: str) -> bool:
 
 
 def longest_ms(window: Window) -> int:
-    """Tell how much of the past a window may hold; one by cron as its firings up to 1970 show.
+    """Return how much of the past a window may hold; one by cron as its firings up to 1970 show.
 
     It must be one that can begin.
     """
@@ -66,7 +66,7 @@ def longest_ms(window: Window) -> int:
 
 
 def is_shorter_than_a_sample(rules: UsageRules) -> bool:
-    """Tell whether use is summed up from samples, and a window may have none in it."""
+    """Return whether use is summed up from samples, and a window may have none in it."""
     window = rules.window
     if rules.way == "exact" or isinstance(window, Cron):
         return False
@@ -74,12 +74,12 @@ def is_shorter_than_a_sample(rules: UsageRules) -> bool:
 
 
 def is_far_ahead(start_ms: int) -> bool:
-    """Tell whether a window starts so late that it is hardly meant, whatever time it is."""
+    """Return whether a window starts so late that it is hardly meant, whatever time it is."""
     return start_ms >= FAR_AHEAD_MS
 
 
 def year_of(start_ms: int) -> int:
-    """Return the year in which a window starts, to tell it."""
+    """Return the year in which a window starts."""
     return datetime.fromtimestamp(start_ms // 1000, UTC).year
 
 

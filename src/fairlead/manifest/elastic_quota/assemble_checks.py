@@ -1,13 +1,20 @@
 """Checks on ElasticQuotas among each other, with the pods they hold and the nodes there are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from fairlead.manifest.core.live_pods import is_live
+from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject
+from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.core.tree_checks import place
+from fairlead.manifest.elastic_quota.assemble_gangs import Gang
+from fairlead.manifest.elastic_quota.counted_resources import is_counted
+from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import ByResource, ElasticQuotaObject, NodeObject
+from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.translate.mirror import Mirror
 from fairlead.model.quantity import show_amount
-from fairlead.policy.elastic_quota.settings import PluginQuirks
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 
 _NAMESPACE: Final = ("metadata", "namespace")
 _ZERO_UNLESS_LISTED: Final = ("cpu", "memory", "ephemeral-storage")
@@ -40,7 +47,7 @@ def one_per_namespace(
     return list(by_namespace.values())
 
 
-def warn_of_unlisted(
+def _warn_of_unlisted(
     quota: ElasticQuotaObject, asked: ByResource, quirks: PluginQuirks, findings: Findings
 ) -> None:
     """Warn about a resource in use that a given max leaves out: unlimited here, 0 elsewhere.
@@ -66,12 +73,12 @@ def warn_of_unlisted(
             )
 
 
-def advise_on_empty_pool(
+def _advise_on_empty_pool(
     quotas: Sequence[ElasticQuotaObject], asked: Mapping[str, ByResource], findings: Findings
 ) -> None:
-    """Point at each namespace whose pods ask for a resource that nobody's min has.
+    """Point at each namespace whose pods request a resource that is in no quota's min.
 
-    Where no quota guarantees anything at all, that is said once, whoever asks for what.
+    Where no quota guarantees anything at all, that is reported once.
     """
     pool = {resource for quota in quotas for resource, least in quota.min.items() if least}
     if quotas and not pool:
@@ -80,7 +87,7 @@ def advise_on_empty_pool(
             "advice",
             "unusable",
             ("spec", "min"),
-            "found no min above 0 in any quota; all guarantees together are the pool, "
+            "found no min above 0 in any quota; the pool is the sum of all min, "
             "so no pod that asks for anything can start where there is a quota",
             "write what is guaranteed into the min of a quota",
         )
@@ -94,12 +101,12 @@ def advise_on_empty_pool(
                 "unusable",
                 ("spec", "min"),
                 f"found pods that ask for {resource}, which is in no quota's min; "
-                "all guarantees together are the pool, so no further pod can get any",
+                "the pool is the sum of all min, so no further pod can get any",
                 f"add {resource} to the min of a quota",
             )
 
 
-def advise_on_overcommitment(
+def _advise_on_overcommitment(
     quotas: Sequence[ElasticQuotaObject], nodes: Sequence[NodeObject], findings: Findings
 ) -> None:
     """Point at each resource of which more is guaranteed in total than all ready nodes have.
@@ -120,6 +127,89 @@ def advise_on_overcommitment(
                 ("spec", "min", resource),
                 f"found {show_amount(resource, total)} {resource} guaranteed in total, more than "
                 f"the {show_amount(resource, capacity)} of all ready nodes; "
-                "not everyone can get their min at once",
+                "not every namespace can get its min at once",
                 "lower this min or another one, or add nodes",
             )
+
+
+def advise_elastic_quota(
+    mirror: Mirror, settings: ElasticQuotaSettings, findings: Findings
+) -> None:
+    """Warn of resources that a quota does not list, and advise on quotas and nodes."""
+    quotas = {each.namespace: each for each in mirror.of(ElasticQuotaObject).values()}
+    asked = _asked_by_namespace(mirror.of(PodObject).values(), quotas)
+    for namespace, quota in quotas.items():
+        _warn_of_unlisted(quota, asked[namespace], settings.quirks, findings)
+    groups = mirror.of(PluginPodGroupObject).values()
+    _advise_on_empty_pool(list(quotas.values()), _with_least(asked, groups), findings)
+    nodes = list(mirror.of(NodeObject).values())
+    _advise_on_overcommitment(list(quotas.values()), nodes, findings)
+
+
+def _asked_by_namespace(
+    pods: Iterable[PodObject], quotas: Mapping[str, ElasticQuotaObject]
+) -> dict[str, dict[str, int]]:
+    """Return what the live pods of each namespace with a quota ask for, as far as it is counted."""
+    asked: dict[str, dict[str, int]] = {namespace: {} for namespace in quotas}
+    for pod in pods:
+        if pod.namespace in asked and is_live(pod):
+            own = asked[pod.namespace]
+            for resource, amount in pod.requests.items():
+                if is_counted(resource):
+                    own[resource] = own.get(resource, 0) + amount
+    return asked
+
+
+def _with_least(
+    asked: Mapping[str, ByResource], groups: Iterable[PluginPodGroupObject]
+) -> dict[str, ByResource]:
+    """Return *asked* with what gangs say they need at least, be it that no pod asks for it."""
+    found: dict[str, ByResource] = dict(asked)
+    for group in groups:
+        if group.namespace in found:
+            found[group.namespace] = {**(group.min_resources or {}), **found[group.namespace]}
+    return found
+
+
+def warn_of_gpu_shares(pods: Iterable[PodObject], findings: Findings) -> None:
+    """Report once that parts of a device, which KAI's annotations ask for, are passed over."""
+    asking = [pod for pod in pods if pod.gpu_share is not None and is_live(pod)]
+    if not asking:
+        return
+    first, others = asking[0], len(asking) - 1
+    annotation = FRACTION if FRACTION in first.annotations else MEMORY
+    where = f", here and in {others} other pod{'s' if others > 1 else ''}" if others else ""
+    first.source.report(
+        findings,
+        "warning",
+        "no-effect",
+        ("metadata", "annotations", annotation),
+        f"found {annotation}{where}, which has no effect: only KAI shares devices",
+        "ask for whole devices in a container, such as nvidia.com/gpu: 1",
+    )
+
+
+def warn_of_unequal_priorities(gang: Gang, priorities: Sequence[int], findings: Findings) -> None:
+    """Report pods of a gang that differ in priority, *priorities* being those of its pods.
+
+    They start together, so they are as important as the foremost of them.
+    """
+    highest, lowest = max(priorities), min(priorities)
+    if gang.group is None or highest == lowest:
+        return
+    most, least = (gang.pods[priorities.index(each)] for each in (highest, lowest))
+    least.source.report(
+        findings,
+        "warning",
+        "contradiction",
+        _place_of_priority(least),
+        f"found priority {lowest}, while {most.name} of the same PodGroup has {highest}; "
+        f"all its pods count with {highest}",
+        f"give all pods of {quote(gang.group.name)} the same priority",
+    )
+
+
+def _place_of_priority(pod: PodObject) -> Path:
+    if pod.priority is not None:
+        return ("spec", "priority")
+    return ("spec", "priorityClassName") if pod.priority_class else ("spec",)

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from fairlead.manifest.core.live_pods import is_live
+from fairlead.manifest.core.objects import PodObject, full_name
+from fairlead.manifest.elastic_quota.objects import PluginPodGroupObject
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.object_names import full_name
-from fairlead.manifest.objects import PluginPodGroupObject, PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.translate.family import NOTHING, UnitContent
 from fairlead.model.axes import WorkloadName

@@ -1,16 +1,17 @@
 """From a gang of pods to its workload, with the places of the pods that run."""
 
+from collections.abc import Sequence
+
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.objects import ByResource, PodObject, pod_id
 from fairlead.manifest.core.pod_sets import Labels, alike, observed_places, own_start_ms, pods_by_id
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
+from fairlead.manifest.elastic_quota.assemble_checks import warn_of_unequal_priorities
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
-from fairlead.manifest.elastic_quota.assemble_pod_checks import warn_of_unequal_priorities
-from fairlead.manifest.elastic_quota.plugin_charges import plugin_charges
+from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.object_names import pod_id
-from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
 from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.memory import ElasticMemory, is_empty
@@ -113,6 +114,26 @@ def _labels(pod: PodObject) -> Labels:
 
 
 def _preemption_policy(importance: list[Importance]) -> PreemptionPolicy:
-    """Return ``Never`` if one of the pods may push nobody aside: a gang starts as a whole."""
+    """Return ``Never`` if one of the pods may not preempt: a gang starts as a whole."""
     is_never = any(each.preemption_policy == "Never" for each in importance)
     return "Never" if is_never else "PreemptLowerPriority"
+
+
+def plugin_charges(pods: Sequence[PodObject]) -> tuple[dict[str, int], ...]:
+    """Return what the plugin charges each of *pods*, by the resources that a quota counts.
+
+    Empty if for all of them it is what their node is charged, and none is named with 0.
+    """
+    if all(pod.plugin_requests is None and 0 not in pod.requests.values() for pod in pods):
+        return ()
+    charges = tuple(_counted(_as_plugin(pod)) for pod in pods)
+    is_same = charges == tuple(_counted(pod.requests) for pod in pods)
+    return () if is_same and not any(0 in each.values() for each in charges) else charges
+
+
+def _as_plugin(pod: PodObject) -> ByResource:
+    return pod.requests if pod.plugin_requests is None else pod.plugin_requests
+
+
+def _counted(amounts: ByResource) -> dict[str, int]:
+    return {resource: amount for resource, amount in amounts.items() if is_counted(resource)}

@@ -11,14 +11,14 @@ _QUOTA_PREFIX: Final = "requests."  # as a ResourceQuota writes it
 
 
 def is_counted(resource: str) -> bool:
-    """Tell whether a quota on *resource* has an effect: pods can ask for it and it is added up."""
+    """Return whether a quota on *resource* has an effect: pods can request it and it is summed."""
     if resource in _CORE or resource.startswith(_PREFIXES):
         return True
     return "/" in resource and not resource.startswith(_QUOTA_PREFIX)
 
 
 def read_counted(spec: Cursor, key: str) -> dict[str, int]:
-    """Read amounts by resource. What no quota counts is left out, and told."""
+    """Read amounts by resource. What no quota counts is left out, and reported."""
     amounts = spec.quantities(key)
     for resource in amounts:
         if not is_counted(resource):

@@ -2,16 +2,31 @@
 
 Each quota is a queue without parent, called after its namespace. Every live pod is a workload or
 part of one, in the queue of its namespace. A namespace without quota has no queue, so its pods are
-charged to nobody; they are workloads all the same, because a pod without quota may push aside
+charged to no queue; they are workloads all the same, because a pod without quota may preempt
 another one. Pods of other schedulers count and may give way like all others, as for the plugin,
 which looks at every pod on a node; they are started by their own scheduler only.
 """
 
 from collections.abc import Collection, Iterable, Sequence, Set
 from decimal import Decimal
+from types import MappingProxyType
 
-from fairlead.manifest.assembly_rules import AssemblyRules
+from fairlead.manifest.core.objects import (
+    BudgetObject,
+    ByResource,
+    NamespaceObject,
+    Object,
+    PodObject,
+    PriorityClassObject,
+    SettingsObject,
+    full_name,
+)
 from fairlead.manifest.core.priorities import Priorities
+from fairlead.manifest.elastic_quota.assemble_checks import (
+    advise_elastic_quota,
+    one_per_namespace,
+    warn_of_gpu_shares,
+)
 from fairlead.manifest.elastic_quota.assemble_gangs import (
     Gang,
     gangs_without_group,
@@ -20,20 +35,10 @@ from fairlead.manifest.elastic_quota.assemble_gangs import (
 )
 from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
 from fairlead.manifest.elastic_quota.counted_resources import is_counted
+from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
+from fairlead.manifest.elastic_quota.read_options import ELASTIC_QUOTA_SECTION, ElasticQuotaOptions
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.object_names import full_name
-from fairlead.manifest.objects import (
-    PLUGIN_SCHEDULERS,
-    BudgetObject,
-    ByResource,
-    ElasticQuotaObject,
-    NamespaceObject,
-    Object,
-    OwnSettingsObject,
-    PluginPodGroupObject,
-    PodObject,
-    PriorityClassObject,
-)
+from fairlead.manifest.translate.assembly_rules import AssemblyRules
 from fairlead.manifest.translate.family import Family, Measures, Unit, UnitContent, UnitKey
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
@@ -41,6 +46,7 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.queue import ElasticQuota, Queue
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
@@ -51,19 +57,19 @@ class ElasticQuotaFamily(Family[Gang]):
     head_types = (PluginPodGroupObject,)
     queue_types = (ElasticQuotaObject,)
     catalogue_types = (NamespaceObject, BudgetObject)
+    unique = MappingProxyType({ElasticQuotaObject: one_per_namespace})
 
     def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
         """Read the objects of *mirror* as *rules* say."""
         super().__init__(mirror, rules)
         self.quotas: dict[str, ElasticQuotaObject] = {}  # by namespace
-        self._settings = ElasticQuotaSettings()
-        self._schedulers = PLUGIN_SCHEDULERS
+        self._options = ElasticQuotaOptions()
         self._priorities = Priorities(())
 
     @property
     def settings(self) -> ElasticQuotaSettings:
         """What our own Settings say."""
-        return self._settings
+        return self._options.settings
 
     def refresh(self, changed: Set[type], remarks: Remarks) -> bool:
         """Take in settings, quotas and priority classes."""
@@ -71,15 +77,11 @@ class ElasticQuotaFamily(Family[Gang]):
             self.quotas = remarks.note("queues", self._one_per_namespace)
         if PriorityClassObject in changed:
             self._priorities = Priorities(self.mirror.of(PriorityClassObject).values())
-        if OwnSettingsObject not in changed:
+        if SettingsObject not in changed:
             return False
-        own = self.mirror.single(OwnSettingsObject)
-        self._settings = own.elastic_quota if own else ElasticQuotaSettings()
-        before, self._schedulers = (
-            self._schedulers,
-            own.plugin_schedulers if own else PLUGIN_SCHEDULERS,
-        )
-        return before != self._schedulers
+        before, own = self._options, self.mirror.single(SettingsObject)
+        self._options = own.sections[ELASTIC_QUOTA_SECTION] if own else ElasticQuotaOptions()
+        return before.schedulers != self._options.schedulers
 
     def _one_per_namespace(self, findings: Findings) -> dict[str, ElasticQuotaObject]:
         """Return the quota that counts in each namespace: the oldest, then the first by name."""
@@ -102,7 +104,7 @@ class ElasticQuotaFamily(Family[Gang]):
     def unit_of(self, each: Object) -> UnitKey:
         """Return the group of an object, or the pod itself."""
         if isinstance(each, PodObject):
-            group = named_group(each, self._schedulers)
+            group = named_group(each, self._options.schedulers)
             return ("group", group) if group else ("pod", full_name(each))
         assert isinstance(each, PluginPodGroupObject), each
         return "group", full_name(each)
@@ -121,7 +123,7 @@ class ElasticQuotaFamily(Family[Gang]):
             return group_gang(unit.head, pods)
         group = unit.key[1] if unit.key[0] == "group" else ""
         waits = self.rules.missing_group == "waits"
-        return gangs_without_group(pods, group, self._schedulers, findings, waits=waits)
+        return gangs_without_group(pods, group, self._options.schedulers, findings, waits=waits)
 
     def workload_name(self, part: Gang) -> WorkloadName:
         """Return the name of a gang."""
@@ -158,6 +160,14 @@ class ElasticQuotaFamily(Family[Gang]):
             namespaces={name: dict(each.labels) for name, each in namespaces.items()},
             budgets={name: each.budget for name, each in budgets.items()},
         )
+
+    def check_objects(self, findings: Findings) -> None:
+        """Warn of pods that ask for parts of a GPU, which the plugin does not know."""
+        warn_of_gpu_shares(self.mirror.of(PodObject).values(), findings)
+
+    def complete(self, state: ClusterState, findings: Findings) -> None:
+        """Advise on quotas, their pods and the nodes."""
+        advise_elastic_quota(self.mirror, self.settings, findings)
 
     def observe(self, part: Gang, measures: Measures, findings: Findings) -> ObservedWorkload:
         """Return a gang as its objects show it."""

@@ -7,13 +7,19 @@ everything, so what departs from it cannot be wanted at the same time.
 from collections.abc import Mapping
 from typing import Final
 
-from fairlead.manifest.objects import PLUGIN_SCHEDULERS
+import msgspec
+
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.policy.elastic_quota.settings import (
     ElasticQuotaSettings,
     PluginQuirks,
     Scoring,
 )
+
+ELASTIC_QUOTA_SECTION: Final = "elasticQuota"
+
+PLUGIN_SCHEDULERS: Final = frozenset({"default-scheduler", "scheduler-plugins-scheduler"})
+"""As which the capacity-scheduling plugin runs: as the default scheduler, or as its chart does."""
 
 _SCORINGS: Final[Mapping[str, Scoring]] = {
     "LeastAllocated": "LeastAllocated",
@@ -27,11 +33,23 @@ def quirk_field(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def read_elastic_quota_options(section: Cursor) -> ElasticQuotaSettings:
-    """Read the settings for ElasticQuotas; what is absent or wrong is as by default.
+class ElasticQuotaOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the section says: how to schedule, and under which names the plugin runs."""
 
-    Law: ``faithful: true`` alone gives the plugin as it is.
-    """
+    settings: ElasticQuotaSettings = ElasticQuotaSettings()
+    schedulers: frozenset[str] = PLUGIN_SCHEDULERS
+
+
+def read_elastic_quota_options(spec: Cursor) -> ElasticQuotaOptions:
+    """Read the section for ElasticQuotas; what is absent or wrong is as by default."""
+    section = spec.mapping(ELASTIC_QUOTA_SECTION)
+    return ElasticQuotaOptions(
+        settings=_read_settings(section), schedulers=_read_schedulers(section)
+    )
+
+
+def _read_settings(section: Cursor) -> ElasticQuotaSettings:
+    """Read how to schedule. Law: ``faithful: true`` alone gives the plugin as it is."""
     faithful = section.boolean("faithful", False)
     across_nodes = section.boolean("crossNodePreemption", not faithful)
     protect_min = section.boolean("protectMin", False)
@@ -52,7 +70,7 @@ def read_elastic_quota_options(section: Cursor) -> ElasticQuotaSettings:
     )
 
 
-def read_plugin_schedulers(section: Cursor) -> frozenset[str]:
+def _read_schedulers(section: Cursor) -> frozenset[str]:
     """Read under which names the plugin runs; pods that name another scheduler are never started.
 
     An empty list is as none at all.

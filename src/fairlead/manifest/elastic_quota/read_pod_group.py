@@ -4,7 +4,7 @@ from typing import Final
 
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.elastic_quota.counted_resources import read_counted
-from fairlead.manifest.objects import PluginPodGroupObject
+from fairlead.manifest.elastic_quota.objects import PluginPodGroupObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
 

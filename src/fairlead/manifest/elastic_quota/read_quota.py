@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from fairlead.manifest.core.objects import ByResource
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata
 from fairlead.manifest.elastic_quota.counted_resources import read_counted
-from fairlead.manifest.objects import ByResource, ElasticQuotaObject
+from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
 from fairlead.model.quantity import show_amount
@@ -13,7 +14,7 @@ KOORDINATOR_PREFIX: Final = "quota.scheduling.koordinator.sh/"
 
 
 def read_elastic_quota(top: Cursor) -> ElasticQuotaObject | None:
-    """Read a quota; None if it has no usable name. What it cannot count is left out, and told."""
+    """Read a quota; None if it has no usable name. What does not count is reported and left out."""
     top.ignore("apiVersion", "kind", "status")
     metadata = read_metadata(top)
     spec = top.mapping("spec", required=True)

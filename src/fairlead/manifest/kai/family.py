@@ -1,38 +1,48 @@
 """How KAI's queues, pod groups and shards with pods and nodes become a cluster state."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from operator import attrgetter
 
 import msgspec
 
-from fairlead.manifest.assembly_rules import AssemblyRules
+from fairlead.manifest.core.objects import (
+    ByResource,
+    NamespaceObject,
+    NodeObject,
+    Object,
+    PodObject,
+    PriorityClassObject,
+    SettingsObject,
+    full_name,
+)
 from fairlead.manifest.core.pod_selectors import ChangedSelectors
 from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.assemble_gpu import SharedGpus
-from fairlead.manifest.kai.assemble_jobs import Job, named_group, sort_group, sort_pods
-from fairlead.manifest.kai.assemble_priority import KaiPriorities
-from fairlead.manifest.kai.assemble_queues import PARENT_PATH, kai_tree, model_queue
-from fairlead.manifest.kai.assemble_usage import KaiUsage, settle_usage
-from fairlead.manifest.kai.assemble_workload import KaiWorkload
-from fairlead.manifest.kai.node_devices import NodeDevices
-from fairlead.manifest.kai.node_pool import NodePool, choose_pool
-from fairlead.manifest.kai.queue_demand import Demands
-from fairlead.manifest.kai.quota_axes import KAI_AXES, kai_axes
-from fairlead.manifest.object_names import full_name
-from fairlead.manifest.objects import (
-    ByResource,
+from fairlead.manifest.kai.assembly.advice import advise_on_queues, check_queues_of_jobs
+from fairlead.manifest.kai.assembly.jobs import (
+    Job,
+    named_group,
+    sort_group,
+    sort_pods,
+    warn_of_empty_group,
+)
+from fairlead.manifest.kai.assembly.node_devices import NodeDevices
+from fairlead.manifest.kai.assembly.node_pool import NodePool, choose_pool
+from fairlead.manifest.kai.assembly.priority import KaiPriorities
+from fairlead.manifest.kai.assembly.queue_demand import Demands
+from fairlead.manifest.kai.assembly.queues import PARENT_PATH, kai_tree, model_queue
+from fairlead.manifest.kai.assembly.usage import KaiUsage, advise_on_k, settle_usage
+from fairlead.manifest.kai.assembly.workload import KaiWorkload
+from fairlead.manifest.kai.devices.shared_gpus import SharedGpus
+from fairlead.manifest.kai.objects import (
     KaiConfigObject,
     KaiPodGroupObject,
     KaiQueueObject,
     KaiShardObject,
-    NamespaceObject,
-    NodeObject,
-    Object,
-    OwnSettingsObject,
-    PodObject,
-    PriorityClassObject,
 )
+from fairlead.manifest.kai.quota_axes import KAI_AXES, kai_axes
 from fairlead.manifest.translate.align import without_cycles
+from fairlead.manifest.translate.assembly_rules import AssemblyRules
 from fairlead.manifest.translate.family import (
     DeviceChanges,
     Family,
@@ -48,10 +58,11 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.queue import Queue
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints
 from fairlead.policy.kai.settings import KaiSettings
 
-_SETTINGS = frozenset({KaiShardObject, KaiConfigObject, OwnSettingsObject})
+_SETTINGS = frozenset({KaiShardObject, KaiConfigObject, SettingsObject})
 
 
 class KaiFamily(Family[Job]):
@@ -93,7 +104,7 @@ class KaiFamily(Family[Job]):
     def _read_settings(self, findings: Findings) -> None:
         self.pool = choose_pool([*self.mirror.of(KaiShardObject).values()], findings)
         config = self.mirror.single(KaiConfigObject)
-        own = self.mirror.single(OwnSettingsObject)
+        own = self.mirror.single(SettingsObject)
         self.usage_settings = settle_usage(self.pool.shard, config, own, findings)
 
     def _read_tree(self, findings: Findings) -> None:
@@ -218,6 +229,24 @@ class KaiFamily(Family[Job]):
         """Return the namespaces."""
         namespaces = self.mirror.of(NamespaceObject).items()
         return Catalogue(namespaces={name: dict(each.labels) for name, each in namespaces})
+
+    def check_units(self, units: Sequence[Unit[Job]], findings: Findings) -> None:
+        """Report what other pools have, jobs without a usable queue, and groups without pods."""
+        others = sorted(name for unit in units for name in unit.found.in_other_pools)
+        self.pool.report_left_out(list(self.mirror.of(NodeObject).values()), others, findings)
+        jobs = sorted((job for unit in units for job in unit.found.parts), key=attrgetter("name"))
+        check_queues_of_jobs(jobs, list(self.mirror.of(KaiQueueObject).values()), findings)
+        for unit in sorted(units, key=attrgetter("key")):
+            if isinstance(unit.head, KaiPodGroupObject) and not unit.pods:
+                warn_of_empty_group(unit.head, findings)
+
+    def complete(self, state: ClusterState, findings: Findings) -> None:
+        """Add what queues ask for without pods, and advise on the tree and on k."""
+        for event in self.demands().events(state.resources):
+            state.apply(event)
+        total = state.total()
+        advise_on_queues(self.tree, total if state.nodes else None, findings)
+        advise_on_k(self.usage_settings, self.tree, total[KAI_AXES.index("gpu")], findings)
 
     def observe(self, part: Job, measures: Measures, findings: Findings) -> ObservedWorkload:
         """Return a job as its objects show it."""

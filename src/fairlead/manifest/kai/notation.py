@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from fairlead.manifest.core.exact_decimal import exact_decimal
-from fairlead.manifest.objects import KaiQueueObject
+from fairlead.manifest.kai.objects import KaiQueueObject
 from fairlead.manifest.text.path import Path
 
 

@@ -10,31 +10,36 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.assembly_rules import AssemblyRules
 from fairlead.manifest.core.live_pods import is_live
+from fairlead.manifest.core.objects import (
+    ByResource,
+    NamespaceObject,
+    Object,
+    PodObject,
+    PriorityClassObject,
+    full_name,
+)
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kueue.assemble_objects import (
+from fairlead.manifest.kueue.assembly.advice import advise_kueue
+from fairlead.manifest.kueue.assembly.objects import (
     KueueObjects,
     kueue_objects,
     refuse_cohort_cycles,
 )
-from fairlead.manifest.kueue.assemble_queues import model_queues, quota_axes
-from fairlead.manifest.kueue.assemble_workloads import observed_workload, refuse_too_many_pods
-from fairlead.manifest.object_names import full_name
-from fairlead.manifest.objects import (
-    ByResource,
+from fairlead.manifest.kueue.assembly.queues import model_queues, quota_axes
+from fairlead.manifest.kueue.assembly.references import warn_of_missing
+from fairlead.manifest.kueue.assembly.without_effect import warn_of_no_effect
+from fairlead.manifest.kueue.assembly.workloads import observed_workload, refuse_too_many_pods
+from fairlead.manifest.kueue.objects import (
     ClusterQueueObject,
     CohortObject,
     FlavorObject,
     KueueWorkloadObject,
     LocalQueueObject,
-    NamespaceObject,
-    Object,
-    PodObject,
-    PriorityClassObject,
     WorkloadPriorityClassObject,
 )
 from fairlead.manifest.translate.align import without_cycles
+from fairlead.manifest.translate.assembly_rules import AssemblyRules
 from fairlead.manifest.translate.family import (
     NOTHING,
     Family,
@@ -49,6 +54,7 @@ from fairlead.model.axes import Axis, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.queue import Queue
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints
 from fairlead.policy.kueue.settings import KueueSettings
 
@@ -61,6 +67,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
     head_types = (KueueWorkloadObject,)
     queue_types = (ClusterQueueObject, CohortObject)
     catalogue_types = (FlavorObject, LocalQueueObject, NamespaceObject)
+    finds_while_settling = False
 
     def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
         """Read the objects of *mirror*."""
@@ -156,6 +163,19 @@ class KueueFamily(Family[KueueWorkloadObject]):
             namespaces={name: dict(each.labels) for name, each in objects.namespaces.items()},
         )
 
+    def check_objects(self, findings: Findings) -> None:
+        """Report what is wrong among the objects, before any of them is translated."""
+        cohorts = self.mirror.of(CohortObject)
+        refuse_cohort_cycles(cohorts, findings)
+        objects = kueue_objects(self.mirror, cohorts)
+        warn_of_missing(objects, findings)
+        warn_of_no_effect(objects, findings)
+        refuse_too_many_pods(objects.unfinished_workloads(), findings)
+
+    def complete(self, state: ClusterState, findings: Findings) -> None:
+        """Advise on the objects and the state that they became."""
+        advise_kueue(kueue_objects(self.mirror, self.mirror.of(CohortObject)), state, findings)
+
     def observe(
         self, part: KueueWorkloadObject, measures: Measures, findings: Findings
     ) -> ObservedWorkload:
@@ -171,5 +191,5 @@ def _local_queue(unit: Unit[KueueWorkloadObject]) -> tuple[str, str] | None:
 
 
 def _is_managed(pod: PodObject) -> bool:
-    """Tell whether Kueue has a hand in the pod, so that a Workload accounts for it."""
+    """Return whether Kueue has a hand in the pod, so that a Workload accounts for it."""
     return any(key.startswith(_KUEUE_PREFIX) for key in (*pod.labels, *pod.annotations))

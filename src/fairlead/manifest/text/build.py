@@ -1,7 +1,7 @@
 """Nodes to plain values, refusing what a reader of manifests must not accept.
 
 Duplicate keys, tags that would need code, aliases that contain themselves or explode, and numbers
-beyond all bounds are reported, each at its own line, and reading goes on, so that one run tells
+beyond all bounds are reported, each at its own line, and reading goes on, so that one run shows
 everything. Merge keys are honoured as Kubernetes honours them.
 """
 
@@ -30,7 +30,7 @@ _NUMBER_TAGS = (_PREFIX + "int", _PREFIX + "float")
 
 
 def is_merge_key(node: Node) -> bool:
-    """Tell whether a key stands for "the keys of that mapping too"."""
+    """Return whether a key stands for "the keys of that mapping too"."""
     return node.tag == UNTAGGED and node.value == MERGE_KEY
 
 
@@ -39,7 +39,7 @@ class Builder:
 
     A collection that several aliases name is built once and shared, so the work is linear in the
     text; how often it is repeated is counted against `MAX_ALIASED_NODES` all the same, because
-    whoever walks the value walks every repetition.
+    a walk of the value walks every repetition.
     """
 
     def __init__(self, report: Report, first_line: int, tally: Tally, path: Path = ()) -> None:

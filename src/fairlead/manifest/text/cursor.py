@@ -3,7 +3,7 @@
 Every method names a key and says what must be there. What is there but wrong becomes a finding,
 with its line and its cure, and the default is returned; nothing is ever raised. A field without
 default is required. Null is the same as absent, as for Kubernetes. In the end `finish` warns about
-the keys that nobody asked for. ::
+the keys that were never read. ::
 
     top = Cursor.of(document, findings)
     spec = top.mapping("spec")
@@ -100,7 +100,7 @@ class Cursor:
         self._parent = parent
         self._key = key
         self._has_findings = False
-        self._is_quiet = is_quiet  # stands for something whose mistake is told already
+        self._is_quiet = is_quiet  # stands for something whose mistake is reported already
         self._read: set[str] = set()
         self._refused = _NOTHING_REFUSED  # few have any, so no set of its own each
         self._children: list[Cursor] = []
@@ -196,7 +196,7 @@ class Cursor:
     ) -> int | D:
         """Read a duration in milliseconds; a finer one is cut down with a warning.
 
-        A caller by whom *zero is refused* tells of what is cut down to it, and nobody else does.
+        Where *zero is refused*, the caller reports what is cut down to it.
         """
 
         def read(value: Value) -> int:
@@ -259,11 +259,11 @@ class Cursor:
     # The mapping as a whole.
 
     def has(self, key: str) -> bool:
-        """Tell whether a field is there and not null. Does not count as reading it."""
+        """Return whether a field is there and not null. Does not count as reading it."""
         return self._value.get(key) is not None
 
     def is_refused(self, key: str) -> bool:
-        """Tell whether a field that was read is wrong, whole or in part, and told already.
+        """Return whether a field that was read is wrong, whole or in part, and reported already.
 
         All fields are where there should be a mapping and is none.
         """
@@ -275,7 +275,7 @@ class Cursor:
         return self._value
 
     def is_clean(self) -> bool:
-        """Tell whether all fields, here and below, were read, and none gave rise to a finding."""
+        """Return whether all fields, here and below, were read, and none gave rise to a finding."""
         return (
             not self._has_findings
             and self._value.keys() <= self._read
@@ -291,7 +291,7 @@ class Cursor:
         self._read.update(keys)
 
     def finish(self) -> None:
-        """Warn about every field, here and below, that nobody has read."""
+        """Warn about every field, here and below, that was not read."""
         if not self._value.keys() <= self._read:
             for key in self._value:
                 if key not in self._read:
@@ -413,7 +413,7 @@ class Cursor:
             self.error(key, "missing-field", "found nothing, expected a value", f"add {key}")
 
     def _rounded(self, at: str | Path, value: Value, kept: str, fix: str = "") -> None:
-        message = f"found {describe(value)}, which is finer than we count; taken as {kept}"
+        message = f"found {describe(value)}, which is finer than Fairlead counts; taken as {kept}"
         self.warn(at, "rounded", message, fix or f"write {kept}")
 
     def _report(

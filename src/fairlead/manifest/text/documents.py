@@ -5,6 +5,7 @@ a document remembers its piece of the text, and the text is looked at again only
 needs a line.
 """
 
+import codecs
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import BinaryIO, Final
@@ -14,15 +15,13 @@ import msgspec
 from fairlead.errors import Severity
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.build import Remark, Report
-from fairlead.manifest.text.decode import decode_text
 from fairlead.manifest.text.files import read_inputs
 from fairlead.manifest.text.json_documents import NotJsonError, cut_json, looks_like_json
 from fairlead.manifest.text.limits import MAX_DOCUMENTS
 from fairlead.manifest.text.path import Path, path_text
 from fairlead.manifest.text.piece import ClusterPiece, JsonPiece, Piece
-from fairlead.manifest.text.unfold import unfold
 from fairlead.manifest.text.values import REFUSED, Mapping, Value, describe
-from fairlead.manifest.text.yaml_documents import Placed, yaml_values
+from fairlead.manifest.text.yaml_documents import Placed, unfold, yaml_values
 
 _NAMES: Final = ("namespace", "name")
 
@@ -89,7 +88,7 @@ def read_documents(
 
     Never raises for what an input holds: all that is wrong goes to *findings*, and everything
     else is returned. An object with an error in it is returned too, with `REFUSED` at the spot,
-    so that its other mistakes can be told in the same run.
+    so that its other mistakes are reported in the same run.
     """
     return [
         document
@@ -140,7 +139,7 @@ def _values(text: str, file: str, findings: Findings) -> Iterator[Placed]:
         except NotJsonError as wrong:
             is_json = must_be_json
             if must_be_json:
-                wrong.tell(lambda *remark: remarks.append(remark))
+                wrong.report_to(lambda *remark: remarks.append(remark))
         if is_json:  # else it may still be YAML that begins with a bracket
             for remark in remarks:
                 report(*remark)
@@ -192,3 +191,36 @@ def _reporter(file: str, findings: Findings) -> Report:
         )
 
     return report
+
+
+_FIX = "save the file as UTF-8, without a byte order mark"
+_OTHER_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",  # before UTF-16, whose mark it begins with
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+
+def decode_text(data: bytes, file: str, findings: Findings) -> str | None:
+    """Return the text with plain line ends, or None with an error when it is not UTF-8.
+
+    A leading byte order mark is taken off with an advice, because other tools stumble over it.
+    Neither YAML nor JSON distinguishes the kinds of line ends.
+    """
+    for mark, name in _OTHER_MARKS.items():
+        if data.startswith(mark):
+            message = f"found {name} text, expected UTF-8"
+            findings.add("error", "not-utf8", file=file, line=1, message=message, fix=_FIX)
+            return None
+    if data.startswith(codecs.BOM_UTF8):
+        message = "found a byte order mark at the beginning"
+        findings.add("advice", "byte-order-mark", file=file, line=1, message=message, fix=_FIX)
+        data = data[len(codecs.BOM_UTF8) :]
+    try:
+        return data.decode().replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = 1 + data.count(b"\n", 0, error.start)
+        message = f"found the byte 0x{data[error.start]:02X}, which is not UTF-8 text"
+        findings.add("error", "not-utf8", file=file, line=line, message=message, fix=_FIX)
+        return None

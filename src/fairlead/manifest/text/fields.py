@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Mapping as Choices
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeVar
 
 from fairlead.errors import DurationError, QuantityError
 from fairlead.manifest.text.limits import MAX_AMOUNT, MAX_DECIMALS, MAX_NUMBER
 from fairlead.manifest.text.scalar import NumberError, is_written_as_number, number_value
 from fairlead.manifest.text.suggest import did_you_mean
-from fairlead.manifest.text.timestamp import parse_timestamp
 from fairlead.manifest.text.values import Value, describe
 from fairlead.model.duration import parse_duration
 from fairlead.model.quantity import base_units, parse_quantity
@@ -24,7 +25,7 @@ _NEARLY_QUANTITY = re.compile(
 
 
 class FieldError(ValueError):
-    """A value that its field must not have: what was found and expected, and how to mend it."""
+    """A value that its field must not have: what was found and expected, and how to fix it."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
@@ -75,7 +76,7 @@ def decimal_of(
 
 
 def positive_of(value: Value) -> int | Decimal:
-    """Accept a number above 0, with what is true of 0 told to whoever wrote less than that."""
+    """Accept a number above 0, and say of a lower one what is wrong with 0."""
     number = _number_of(value)
     if number <= 0:
         message = f"found {describe(value)}, expected more than 0"
@@ -242,3 +243,27 @@ def _no_number(value: Value) -> FieldError:
             if is_written_as_number(value):
                 return FieldError("out-of-range", str(wrong), "write a number of ordinary size")
     return _wrong_type(value, "a number", fix)
+
+
+_TIMESTAMP = re.compile(
+    r"(?P<date_and_time>[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2})"
+    r"(?:\.(?P<decimals>[0-9]{1,9}))?"
+    r"(?:[Zz]|(?P<sign>[+-])(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}))"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@lru_cache(maxsize=1024)  # objects that were made together have the same times
+def parse_timestamp(text: str) -> int:
+    """Read an RFC 3339 time as milliseconds since 1970; raise `ValueError` for anything else.
+
+    What is finer than a millisecond is cut off. A leap second (``:60``) is refused, as Go does.
+    """
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
+        raise ValueError("not an RFC 3339 time")
+    east = timedelta(hours=int(match["hours"] or 0), minutes=int(match["minutes"] or 0))
+    zone = timezone(-east if match["sign"] == "-" else east)
+    moment = datetime.fromisoformat(match["date_and_time"].upper()).replace(tzinfo=zone)
+    whole_ms = (moment - _EPOCH) // timedelta(milliseconds=1)
+    return whole_ms + int((match["decimals"] or "").ljust(3, "0")[:3])

@@ -11,8 +11,8 @@ from decimal import Decimal
 from itertools import islice
 
 from fairlead.manifest.text.build import Builder, Report
+from fairlead.manifest.text.json_locate import after_space
 from fairlead.manifest.text.json_nodes import compose_json
-from fairlead.manifest.text.json_space import after_space
 from fairlead.manifest.text.json_syntax import json_mistake
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_FILE_NODES
 from fairlead.manifest.text.scalar import NumberError, number_value
@@ -31,7 +31,7 @@ class NotJsonError(Exception):
         self._rest = rest
         self._line = line
 
-    def tell(self, report: Report) -> None:
+    def report_to(self, report: Report) -> None:
         """Report what is wrong, in the same words with every Python. Cost: linear in the text."""
         wrong = json_mistake(self._rest)
         assert wrong is not None, "the standard parser refused it"
@@ -39,7 +39,7 @@ class NotJsonError(Exception):
 
 
 def looks_like_json(text: str) -> bool:
-    """Tell whether the text begins as a JSON object or list does."""
+    """Return whether the text begins as a JSON object or list does."""
     at = after_space(text, 0)
     return text[at : at + 1] in ("{", "[")
 
@@ -71,7 +71,7 @@ def cut_json(text: str, report: Report) -> Iterator[tuple[int, str, Value]]:
 
 
 def _has_too_many_nodes(text: str) -> bool:
-    """Tell whether the text holds more keys and values than a file may, before any is made."""
+    """Return whether the text holds more keys and values than a file may, before any is made."""
     # Every value but the first follows one of these, and every key a colon; those in texts do no
     # harm, but ask for a closer look.
     if sum(map(text.count, ",{[:")) < MAX_FILE_NODES:
@@ -80,7 +80,7 @@ def _has_too_many_nodes(text: str) -> bool:
 
 
 def _is_odd(value: Value, text: str) -> bool:
-    """Tell whether the careful reader must look at what the fast one has accepted."""
+    """Return whether the careful reader must look at what the fast one has accepted."""
     return height(value) > MAX_DEPTH or _has_half_a_character(value, text)
 
 

@@ -5,10 +5,41 @@ of ten thousand pods does not cost a slow look at all of them.
 """
 
 import json
+import re
+from itertools import accumulate
+from typing import Final
 
-from fairlead.manifest.text.json_space import after_space
-from fairlead.manifest.text.line_index import LineIndex
 from fairlead.manifest.text.path import Path
+
+_STEP = 4096  # characters; one number is kept for each step
+
+
+class LineIndex:
+    """Counts the line ends before a place. Cost: one look at the text, then bounded."""
+
+    def __init__(self, text: str) -> None:
+        """Index *text*."""
+        self._text = text
+        counts = (text.count("\n", at, at + _STEP) for at in range(0, len(text), _STEP))
+        self._before = list(accumulate(counts, initial=0))
+
+    def line_at(self, at: int) -> int:
+        """Return the line, counted from 0, of the character at *at*."""
+        step = at // _STEP
+        return self._before[step] + self._text.count("\n", step * _STEP, at)
+
+
+SPACE: Final = r"[ \t\n\r]*+"  # as a part of a pattern
+
+_SPACE = re.compile(SPACE)
+
+
+def after_space(text: str, at: int) -> int:
+    """Return where the next thing that is no white space begins, from *at* on."""
+    space = _SPACE.match(text, at)
+    assert space is not None, "the pattern matches nothing as well"
+    return space.end()
+
 
 Children = dict[str | int, tuple[int, int]]
 """Of a mapping or list: where each key or item begins, and where its value does."""

@@ -10,9 +10,8 @@ from json import JSONDecoder
 from yaml import Mark
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from fairlead.manifest.text.json_space import after_space
+from fairlead.manifest.text.json_locate import LineIndex, after_space
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_NODES
-from fairlead.manifest.text.line_index import LineIndex
 from fairlead.manifest.text.yaml_nodes import TEXT_TAG, UNTAGGED, TextError, too_deep
 
 NUMBER_TAG = "tag:yaml.org,2002:float"

@@ -6,7 +6,7 @@ says that something is wrong, and this says what.
 
 import re
 
-from fairlead.manifest.text.json_space import SPACE, after_space
+from fairlead.manifest.text.json_locate import SPACE, after_space
 from fairlead.manifest.text.limits import MAX_DEPTH
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.yaml_nodes import TextError, too_deep
@@ -89,4 +89,4 @@ def _unexpected(text: str, at: int, expected: str) -> TextError:
         return TextError("syntax", line, message, fix)
     found = quote(shown[0]) if shown else "the end of the text"
     message = f"found {found}, expected {expected}"
-    return TextError("syntax", line, message, "mend the JSON at or above this line")
+    return TextError("syntax", line, message, "correct the JSON at or above this line")

@@ -17,7 +17,7 @@ MAX_FINDINGS = 10_000  # of each severity; the others are counted
 # Numbers. Kubernetes counts up to 2^63 - 1; what is far beyond that is a slip of the pen, and would
 # overflow the doubles in which shares are shown.
 MAX_AMOUNT = 10**30  # base units
-MAX_NUMBER = 10**18  # weights, counts, priorities, and what KAI writes as a plain number
+MAX_NUMBER = 10**18  # weights, counts, priorities, and what is written as a plain number
 MAX_DECIMALS = 18  # of a weight or another factor, which are never rounded
 MAX_SHARED_DEVICES = 64  # of one node, of which a pod has a part each; nodes have up to 16
 MAX_COUNT = 2**31 - 1  # pods of a group, and whatever else Kubernetes keeps in 32 bits

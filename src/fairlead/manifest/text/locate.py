@@ -1,6 +1,6 @@
 """The line on which a path stands: looked up only when there is something to say about it.
 
-Nodes are large, and whoever has found something in each of ten thousand pods would keep the nodes
+Nodes are large, and findings in each of ten thousand pods would keep the nodes
 of all of them. So only an outline is kept: keys, lines, and what lies below.
 """
 

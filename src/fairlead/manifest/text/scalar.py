@@ -53,7 +53,7 @@ def plain_value(text: str) -> Scalar:
 
 
 def is_written_as_number(text: str) -> bool:
-    """Tell whether a text is a decimal number of whatever size, such as 1e400."""
+    """Return whether a text is a decimal number of whatever size, such as 1e400."""
     return _DECIMAL.fullmatch(text) is not None
 
 

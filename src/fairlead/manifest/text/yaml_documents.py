@@ -6,18 +6,120 @@ later by looking at one piece only.
 """
 
 import re
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final, NamedTuple, TypeAlias
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.manifest.text.build import Builder, Remark, Report
+from fairlead.manifest.text.limits import MAX_DOCUMENTS
 from fairlead.manifest.text.path import Path
 from fairlead.manifest.text.piece import Piece, YamlItemPiece, YamlPiece
-from fairlead.manifest.text.unfold import ITEMS, is_list, typed
-from fairlead.manifest.text.values import REFUSED, Value
-from fairlead.manifest.text.yaml_list import CutList, cut_list
+from fairlead.manifest.text.values import REFUSED, Mapping, Value
 from fairlead.manifest.text.yaml_nodes import Tally, TextError, compose_yaml
+
+ITEMS: Final = "items"
+
+_LIST = "List"
+
+Refuse = Callable[[Path, Value], None]
+
+
+def unfold(value: Value, refuse: Refuse, path: Path = ()) -> Iterator[tuple[Path, Value]]:
+    """Yield *value*, or each of its items if it is a list of objects, with their paths.
+
+    Items of a typed list such as ``QueueList`` may leave out their own type, as the API server
+    does; they get it from the list. Lists may hold lists. Items that are no list go to *refuse*.
+    """
+    if not isinstance(value, dict) or not is_list(value):
+        yield path, value
+        return
+    items = value[ITEMS]
+    if not isinstance(items, list):
+        if items is not None and items is not REFUSED:
+            refuse((*path, ITEMS), items)
+        return
+    for index, item in enumerate(items):
+        yield from unfold(typed(item, value), refuse, (*path, ITEMS, index))
+
+
+def is_list(value: Mapping) -> bool:
+    """Return whether a mapping stands for the objects in its items."""
+    kind = value.get("kind")
+    return isinstance(kind, str) and kind.endswith(_LIST) and ITEMS in value
+
+
+def typed(item: Value, of: Mapping) -> Value:
+    """Give an item the type that its list says, if it says none itself."""
+    kind = of["kind"]
+    if not isinstance(item, dict) or "kind" in item or not isinstance(kind, str) or kind == _LIST:
+        return item
+    return {"apiVersion": of.get("apiVersion"), "kind": kind.removesuffix(_LIST), **item}
+
+
+_HEAD = re.compile(
+    rf"^{ITEMS}:[ \t]*+(?:#[^\n]*+)?\n"  # nothing beside the key
+    r"(?:[ \t]*+(?:#[^\n]*+)?\n)*+"  # empty lines and comments
+    r"(?P<indent> *+)-[ \t\n]",
+    re.MULTILINE,
+)
+_NEXT_KEY = re.compile(r"\n[^\s#]")  # to search for \n takes a tenth of the time of ^
+_NEXT_KEY_AFTER_DASHES = re.compile(r"\n[^\s#-]")
+_OTHER_BREAKS = "\x85\u2028\u2029"  # lines to YAML, but not to us
+
+
+class CutList(NamedTuple):
+    """The document without its items, with empty lines for them, and each item as a list of one."""
+
+    frame: str
+    line: int  # of the key ``items``, counted from 0
+    items: list[tuple[int, str]]  # line, counted from 0, and text
+
+    def is_framed_by(self, root: Node | None) -> bool:
+        """Return whether these are all items, and those of the document itself.
+
+        Else the key may stand within a text in quotes, another key of the same name may come first,
+        which is the one that counts, or further items may stand at another margin.
+        """
+        for key, value in root.value if isinstance(root, MappingNode) else []:
+            if key.value == ITEMS:
+                return bool(key.start_mark.line == self.line and value.value == "")
+        return False
+
+
+def cut_list(text: str) -> CutList | None:
+    """Cut the items out of a document that looks like a list in block style; None if it does not.
+
+    It is None too where there are more items than a file may hold objects. This is a guess from
+    the first letters of lines, because all else would mean to parse: a text in quotes or a flow
+    collection that goes on at the margin deceives it. Such a thing is cut in two then, and neither
+    half is YAML, so a caller that finds that all parts are can rely on them. Cost: linear.
+    """
+    head = _HEAD.search(text)
+    if head is None or any(line_break in text for line_break in _OTHER_BREAKS):
+        return None
+    indent = head["indent"]
+    begin = head.start("indent")
+    next_key = (_NEXT_KEY if indent else _NEXT_KEY_AFTER_DASHES).search(text, begin)
+    end = next_key.start() + 1 if next_key else len(text)
+    dash = re.compile(rf"\n{indent}-(?=\s)")
+    found = islice(dash.finditer(text, begin - 1, end), MAX_DOCUMENTS + 1)
+    starts = [line_end.start() + 1 for line_end in found]
+    if len(starts) > MAX_DOCUMENTS:
+        return None
+    items: list[tuple[int, str]] = []
+    line = text.count("\n", 0, begin)
+    for start, stop in zip(starts, [*starts[1:], end], strict=True):
+        item = text[start:stop]
+        items.append((line, item))
+        line += item.count("\n")
+    empty_lines = "\n" * text.count("\n", begin, end)
+    frame = text[:begin] + empty_lines + text[end:]
+    if "&" in frame and "*" in frame:  # an item may give the name of an anchor to something else
+        return None
+    return CutList(frame, text.count("\n", 0, head.start()), items)
+
 
 Placed: TypeAlias = tuple[Piece, Path, Value]
 """A value, where it was written, and its path in the document of which it is a part."""

@@ -65,7 +65,7 @@ def compose_yaml(text: str, tally: Tally) -> Node | None:
     except yaml.YAMLError:
         wrong = _unreadable(text)
     # Raised out here, it keeps neither the first error nor the parser behind that alive: while
-    # the collector is paused, nobody would clear them away.
+    # the collector is paused, nothing would clear them away.
     try:
         raise wrong
     finally:

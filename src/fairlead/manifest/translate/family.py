@@ -6,21 +6,23 @@ observe a part is to say what the state should hold of its workload.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from fairlead.manifest.assembly_rules import AssemblyRules
+from fairlead.manifest.core.objects import ByResource, NodeObject, Object, PodObject
 from fairlead.manifest.core.pod_selectors import ChangedSelectors, PodSelectors
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import ByResource, NodeObject, Object, PodObject
+from fairlead.manifest.translate.assembly_rules import AssemblyRules
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.queue import Queue
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodId
 from fairlead.policy.contract import Settings
 
@@ -35,7 +37,7 @@ class UnitContent(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
 
     parts: tuple[P, ...] = ()
     foreign: tuple[PodObject, ...] = ()
-    in_other_pools: tuple[str, ...] = ()  # names of KAI's jobs, whose pods are foreign here
+    in_other_pools: tuple[str, ...] = ()  # names of jobs whose pods are foreign here
 
 
 NOTHING: UnitContent[Any] = UnitContent()
@@ -75,12 +77,18 @@ class Measures(msgspec.Struct, frozen=True):
     selectors: PodSelectors
 
 
+Unique: TypeAlias = Callable[[Any, Findings], Iterable[Object]]
+"""Returns which objects of one type count; every other one is an error."""
+
+
 class Family(ABC, Generic[P]):
     """How the objects of one rule set become queues, workloads and foreign pods."""
 
     head_types: ClassVar[tuple[type, ...]]  # of units, besides pods
     queue_types: ClassVar[tuple[type, ...]]  # of which the tree of queues is made
     catalogue_types: ClassVar[tuple[type, ...]]
+    unique: ClassVar[Mapping[type, Unique]] = MappingProxyType({})  # other rules than a name once
+    finds_while_settling: ClassVar[bool] = True  # False: `check_objects` finds all that matters
 
     def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
         """Read the objects of *mirror* as *rules* say."""
@@ -168,7 +176,7 @@ class Family(ABC, Generic[P]):
 
     @abstractmethod
     def queues(self, axes: QuotaAxes) -> Sequence[Queue]:
-        """Return the queues that take part, among which no one is its own ancestor."""
+        """Return the queues that take part, none of which is its own ancestor."""
 
     def usage(self) -> Mapping[QueueName, tuple[int, ...]]:
         """Return what queues used lately, where their objects say so."""
@@ -177,6 +185,15 @@ class Family(ABC, Generic[P]):
     @abstractmethod
     def catalogue(self) -> Catalogue:
         """Return what is looked up by name."""
+
+    def check_objects(self, findings: Findings) -> None:
+        """Report what is wrong among all objects of an input, before they are translated."""
+
+    def check_units(self, units: Sequence[Unit[P]], findings: Findings) -> None:
+        """Report what is wrong with units of an input, after they are translated."""
+
+    def complete(self, state: ClusterState, findings: Findings) -> None:
+        """Add to the state of an input what no unit says, and advise on it."""
 
     @abstractmethod
     def observe(self, part: P, measures: Measures, findings: Findings) -> ObservedWorkload:

@@ -13,11 +13,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from fairlead.errors import Finding
+from fairlead.manifest.core.objects import Object, PodObject
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import identify
 from fairlead.manifest.kinds import KINDS
-from fairlead.manifest.object_names import name_of
-from fairlead.manifest.objects import Object, PodObject
 from fairlead.manifest.read_object import read_identified
 from fairlead.manifest.text.documents import Document, cluster_document
 from fairlead.manifest.translate.family import Unit
@@ -74,7 +73,7 @@ class Inbox:
         findings = Findings()
         identified = identify(document, findings)
         kind = identified.kind
-        if key is None or kind is None or kind.family not in (None, self._policy):
+        if key is None or kind is None or kind.policy not in (None, self._policy):
             return
         news = self._versions.see(key, version_of(document.value))
         if news == "known":
@@ -86,7 +85,7 @@ class Inbox:
         if not read.is_usable:
             wrong = next(each for each in findings if each.severity == "error")
         for found in read.objects:
-            name = type(found), name_of(found)
+            name = type(found), found.key()
             self._names[key] = name
             if not self._owns(key, name, is_valid=wrong is None):
                 self._note_rival(key, found, wrong)
@@ -138,7 +137,7 @@ class Inbox:
         if not self._faults:
             return None
         objects = [*([] if unit.head is None else [unit.head]), *unit.pods_by_name()]
-        faults = (self._faults.get((type(each), name_of(each))) for each in objects)
+        faults = (self._faults.get((type(each), each.key())) for each in objects)
         return next((each for each in faults if each is not None), None)
 
     def _note_fault(self, name: TypedName, found: Object, wrong: Finding) -> None:
@@ -208,7 +207,7 @@ class Inbox:
         self._tell_rivals(self._names[key])
 
     def _tell_rivals(self, name: TypedName) -> None:
-        """Tell of each object that does not count because another one has its name."""
+        """Report each object that does not count because another one has its name."""
         for key in self._rivals_of(name):
             self._tell_rival(key, self._owners[name])
 

@@ -2,8 +2,7 @@
 
 from typing import TypeVar, cast
 
-from fairlead.manifest.object_names import name_of
-from fairlead.manifest.objects import Object
+from fairlead.manifest.core.objects import Object
 
 Kind = TypeVar("Kind", bound=Object)
 
@@ -21,7 +20,7 @@ class Mirror:
 
     def put(self, found: Object) -> Object | None:
         """Take an object in; returns the version that it replaces, if any."""
-        known, name = self._by_type.setdefault(type(found), {}), name_of(found)
+        known, name = self._by_type.setdefault(type(found), {}), found.key()
         before = known.get(name)
         known[name] = found
         return before

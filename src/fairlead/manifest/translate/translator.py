@@ -20,17 +20,15 @@ from typing import Any
 import msgspec
 
 from fairlead.errors import Finding, StateError
-from fairlead.manifest.assembly_rules import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.core.foreign_pods import foreign_pod
 from fairlead.manifest.core.node_amounts import model_node
+from fairlead.manifest.core.objects import ByResource, NodeObject, Object, PodObject, pod_id
 from fairlead.manifest.core.pod_selectors import ChangedSelectors, CountedSelectors, PodSelectors
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.object_names import name_of, pod_id
-from fairlead.manifest.objects import ByResource, NodeObject, Object, PodObject
+from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.translate.align import align_foreign_pod, align_node, align_queues
-from fairlead.manifest.translate.dirty import Dirty
-from fairlead.manifest.translate.families import FAMILIES
+from fairlead.manifest.translate.assembly_rules import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.translate.family import NOTHING, Family, Measures, Unit, UnitChange, UnitKey
 from fairlead.manifest.translate.inbox import Inbox
 from fairlead.manifest.translate.mirror import Mirror
@@ -46,6 +44,19 @@ from fairlead.policy.contract import PolicyName, Settings
 from fairlead.policy.obstacles import INVALID_OBJECT
 
 
+class Dirty(msgspec.Struct, kw_only=True):
+    """All that a state may not be in line with."""
+
+    units: set[UnitKey] = set()  # to be read again
+    parts: list[Any] = []  # that were read and may need other axes
+    workloads: set[WorkloadName] = set()
+    dropped: dict[WorkloadName, str] = {}  # to the uids of objects that were read again, or went
+    foreign: set[PodId] = set()
+    nodes: set[str] = set()
+    queues: bool = False
+    catalogue: bool = False
+
+
 class Translator:
     """The objects of a cluster under one rule set, and the state that they describe."""
 
@@ -54,7 +65,7 @@ class Translator:
         self.mirror = Mirror()
         self.state = ClusterState((), QuotaAxes(()))
         self.units: dict[UnitKey, Unit[Any]] = {}
-        self.family: Family[Any] = FAMILIES[policy](self.mirror, rules)
+        self.family: Family[Any] = BUNDLES[policy].family(self.mirror, rules)
         self._remarks = Remarks()
         self._inbox = Inbox(policy, self.mirror, self.family.head_types, self._remarks)
         self._parts: dict[WorkloadName, tuple[Any, UnitKey]] = {}
@@ -153,9 +164,9 @@ class Translator:
         one = old if new is None else new
         if isinstance(one, (PodObject, *family.head_types)):
             if old is not None:
-                self._take_from_unit(name_of(old), old)
+                self._take_from_unit(old.key(), old)
             if new is not None:
-                self._put_into_unit(name_of(new), new)
+                self._put_into_unit(new.key(), new)
         if isinstance(one, NodeObject):
             dirty.nodes.add(one.name)
         dirty.queues |= isinstance(one, family.queue_types)
@@ -332,7 +343,7 @@ class Translator:
 
     def _align_workload(self, name: WorkloadName, measures: Measures) -> None:
         known = self._parts.get(name)
-        subject = ("part", name)  # no unit: one of Kueue is called as its workload is
+        subject = ("part", name)  # not the key of a unit: it may be the name of the workload
         if known is None:
             self._remarks.put(subject, ())
             bring_in_line(self.state, name, None)

@@ -28,7 +28,7 @@ class NodeUse(msgspec.Struct):
     pods: dict[PodKey, None]
     departing: dict[PodKey, tuple[Amounts, DeviceShare | None]]
     held: list[int]  # by pods that run, those that are leaving included
-    leaving: list[int]  # the part of held whose pods were told to stop
+    leaving: list[int]  # the part of held whose pods are being evicted
     reserved: list[int]  # by pods that will run once others have left
     devices: dict[int, list[int]]  # shared ones: billionths held, leaving and reserved
 

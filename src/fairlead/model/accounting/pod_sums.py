@@ -1,6 +1,6 @@
 """What some pods of a workload ask for, or cost its queue, added up.
 
-How many pods are meant is told for each set of the workload. Nearly all workloads have one set.
+Callers give the number of pods for each set of the workload. Nearly all workloads have one set.
 """
 
 from collections.abc import Sequence

@@ -54,7 +54,7 @@ class QueueTree:
     """Queues by name, with their children and their sums. Every change goes through the journal."""
 
     def __init__(self, journal: Journal, axes: int, layout: ChangeLog[str]):
-        """Start empty; queues have vectors of *axes* entries. *layout* is told of every change."""
+        """Start empty; queues have vectors of *axes* entries. *layout* notes every change."""
         self.queues: dict[QueueName, Queue] = {}
         self.sums: dict[QueueName, QueueSums] = {}
         self._journal = journal
@@ -133,7 +133,7 @@ class QueueTree:
             names.append(at)
             at = self.queues[at].parent
         way = tuple(names), tuple([self.sums[name] for name in names])
-        if names:  # nobody knows how many names there are of queues that do not exist
+        if names:  # there may be any number of names of queues that do not exist
             self._ways_up[queue] = way
         return way
 

@@ -87,7 +87,7 @@ class QueueLists:
 
 
 MOST_TOUCHED: Final = 4096
-"""How many changes of workloads are remembered for who follows a state: many more than a cycle."""
+"""How many changes of workloads an index can catch up with: many more than a cycle makes."""
 
 
 class WorkloadBooks:
@@ -104,7 +104,9 @@ class WorkloadBooks:
         """Start without workloads; those that come are charged to *tree* and booked on *nodes*."""
         self.workloads: dict[WorkloadName, Workload] = {}
         self.runs: dict[WorkloadName, Run] = {}
-        self.repelling: dict[WorkloadName, None] = {}  # who keeps others away from where it is
+        self.repelling: dict[
+            WorkloadName, None
+        ] = {}  # workloads that keep pods away by anti-affinity
         self.touched = ChangeLog[WorkloadName](most=MOST_TOUCHED)
         self.queued = QueueLists(journal)
         self.waiting = QueueLists(journal)
@@ -222,7 +224,7 @@ class WorkloadBooks:
         workload = self._known(event.workload)
         run = self._running(workload, event.pods)
         if not all(run.pods[pod].is_running() for pod in event.pods):
-            raise StateError(f"a pod of {workload.name} was told to stop twice, or before it ran")
+            raise StateError(f"a pod of {workload.name} was evicted twice, or before it ran")
         moved = self._change_phase(workload, run, event.pods, "leaving")
         self._add_allocated(workload, _negative(moved))
         self._add_leaving(workload, moved)

@@ -19,9 +19,9 @@ from fairlead.model.workload import PodId
 def carry_out(
     state: ClusterState, decisions: Sequence[Decision], now_ms: int, *, keeps_reservations: bool
 ) -> bool:
-    """Change *state* to what the next cycle may find; returns whether anybody left.
+    """Change *state* to what the next cycle may find; returns whether any pod left.
 
-    Everybody has left who was told to, foreign pods too. Ours wait again, but for jobs that were
+    All evicted pods have left, foreign pods too. Ours wait again, but for jobs that were
     leaving with all of their pods before: those count as withdrawn by their owners, except under
     Kueue, which puts them back into their queues. Pods with a reservation run where it is, or wait
     again. Cost: a look at each pod of ours that has a place.

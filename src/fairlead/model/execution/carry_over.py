@@ -2,7 +2,7 @@
 
 The resources and quota axes of a state are fixed. When a cluster comes to have more of them, a new
 state is filled from all objects. Objects do not say everything: what a rule set remembers, which
-pods were given a place or told to leave that the cluster does not show yet, and what queues used
+pods were given a place or evicted that the cluster does not show yet, and what queues used
 lately. That is carried over here. Whatever objects do say, the new state has from them.
 
 Reserved places, departures and what is held back exist only while a plan is made. States are not
@@ -76,14 +76,14 @@ def _carry_places(run: Run, new: ClusterState, name: WorkloadName) -> None:
         )
 
 
-def _is_same(told: Placed, shown: Placed) -> bool:
-    """Return whether a pod that was *told* to leave runs on where it is *shown*.
+def _is_same(evicted: Placed, shown: Placed) -> bool:
+    """Return whether a pod that was *evicted* runs on where it is *shown*.
 
     Without a node, another start time means that quota was granted anew. Other devices mean only
     that they have other numbers: a pod does not change its devices.
     """
-    is_one_run = told.node is not None or told.started_ms == shown.started_ms
-    return shown.is_running() and told.node == shown.node and is_one_run
+    is_one_run = evicted.node is not None or evicted.started_ms == shown.started_ms
+    return shown.is_running() and evicted.node == shown.node and is_one_run
 
 
 def _carry_usage(old: ClusterState, new: ClusterState) -> None:

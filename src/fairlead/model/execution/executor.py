@@ -232,7 +232,7 @@ class Executor:
     ) -> tuple[PodId, ...]:
         """Undo *order* for all of its pods or for some, and return those that it is undone for.
 
-        A pod of which a fact has told otherwise in the meantime, or of which a later order is
+        A pod of which a fact has shown otherwise in the meantime, or of which a later order is
         awaited, is left as it is.
         """
         undone = self._open(order, pods)
@@ -258,7 +258,7 @@ class Executor:
     def holds(self, now_ms: int) -> Holds:
         """Return what the next plan is not to try: what failed lately, and pods that are binding.
 
-        A pod is not told to leave before it is known where it is.
+        A pod is not evicted before it is known where it is.
         """
         self._back_off.forget_gone(self._state.workloads)
         self._forget_settled()

@@ -5,7 +5,7 @@ repeat, overtake each other or be missed, a complete list needs no way of its ow
 is empty is filled by the same code that follows a live cluster.
 
 What we decided and the cluster does not show yet stays as it was assumed: a pod that is binding is
-not taken from its node because an older object shows it without one, and a pod that was told to
+not taken from its node because an older object shows it without one, and a pod that is evicted to
 leave is leaving until it is gone. What becomes of such orders is the executor's to know.
 """
 
@@ -87,10 +87,10 @@ def reconcile(
 
 
 def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload) -> Iterator[Event]:
-    """Yield what makes the places of pods those that are observed: stops, starts, then leavers."""
+    """Yield what makes the places of pods the observed ones: stops, starts, then evictions."""
     run = state.runs.get(name)
     ended = _ended(run, observed)
-    told = _told_to_leave(run, ended, observed)
+    evicted = _still_leaving(run, ended, observed)
     if ended:
         yield WorkloadStopped(workload=name, pods=ended)
     yield from _seen(state.runs.get(name), name, observed)
@@ -101,7 +101,7 @@ def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload)
         [
             pod
             for pod, place in observed.places.items()
-            if (place.leaving or pod in told) and run is not None and run.pods[pod].is_running()
+            if (place.leaving or pod in evicted) and run is not None and run.pods[pod].is_running()
         ]
     )
     if leaving:
@@ -133,10 +133,10 @@ def _ended(run: Run | None, observed: ObservedWorkload) -> tuple[PodId, ...]:
     return tuple(found)
 
 
-def _told_to_leave(
+def _still_leaving(
     run: Run | None, ended: Iterable[PodId], observed: ObservedWorkload
 ) -> frozenset[PodId]:
-    """Return the pods that were told to leave their node and are on other devices of it now.
+    """Return the pods that were evicted from their node and are on other devices of it now.
 
     Devices are numbered anew when other pods come or go. The order to leave stands.
     """

@@ -31,7 +31,7 @@ from fairlead.sim.traces.trace_job import (
     TraceError,
     TraceJob,
 )
-from fairlead.store.text.sacct_fields import start_ms
+from fairlead.store.text.sacct import start_ms
 
 _Facts: TypeAlias = tuple[str, str, str, Asks, int, int | None]
 """The user, group and queue of a job, what it asks for, over how many pods, and its priority."""

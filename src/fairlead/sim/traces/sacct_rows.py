@@ -19,7 +19,7 @@ from fairlead.sim.traces.trace_job import (
     TraceError,
     TraceJob,
 )
-from fairlead.store.text.sacct_fields import (
+from fairlead.store.text.sacct import (
     RESOURCES,
     allocated_amounts,
     elapsed_ms,

@@ -8,7 +8,7 @@ import msgspec
 from fairlead.sim.traces.csv_rows import split_cells
 from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY, WHOLE_GPU, RowError, TraceError
 from fairlead.sim.traces.trace_lines import trace_lines
-from fairlead.store.text.whole_number import whole_number
+from fairlead.store.text.entry_text import whole_number
 
 COLUMNS: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _MIB: Final = 2**20

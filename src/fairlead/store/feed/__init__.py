@@ -1,1 +1,1 @@
-"""Past use for whoever plans, wherever it comes from."""
+"""Past usage for a plan, from a usage store or Prometheus."""

@@ -1,23 +1,37 @@
-"""What a source of past use said, and what of it counts at a moment.
+"""What is wrong, for people, and what tells one problem from another.
 
-Until `newest_ms` all is known. What happened afterwards is not, but for what administrators did:
-that counts, and must not make anybody pay for time in which nobody looked.
+How old something is, and when it was seen, is another number each time and tells of nothing new. A
+text that is said once, and not in every cycle, is known again by what is left without those.
 """
 
-from typing import Literal, NamedTuple, TypeAlias
+import re
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from fairlead.model.axes import QueueName
-from fairlead.store.feed.problem import Problem
 from fairlead.usage.entries import Forgiven, Gap, Granted, Held, Removed, Renamed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import UsageRules
 
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+ ms\b")
+
+
+class Problem(NamedTuple):
+    """Something to tell of once."""
+
+    text: str
+    turn: str  # the same as long as it is the same problem
+
+
+def problem_of(text: str) -> Problem:
+    """The problem that *text* tells of; moments in it are no other problem."""
+    return Problem(text, _MOMENT.sub("...", text))
+
+
 Act: TypeAlias = Granted | Forgiven | Renamed | Removed | Gap
 Onward: TypeAlias = Literal["as before", "hold", "decay"]
-"""How it goes on after the last look: all is held as before, time stands still, or nobody holds
-anything any more."""
+"""What holds after the last observation: the same levels, no time passes, or nothing is held."""
 
 
 class Books(NamedTuple):
@@ -28,7 +42,7 @@ class Books(NamedTuple):
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known at one moment, told by the clock of who asks."""
+    """What is known at one moment, by the clock of the caller."""
 
     ledger: Ledger  # has taken all until newest_ms, and maybe half of what was later
     plain: Ledger | None = None  # the same without fading; None: it was not asked for
@@ -36,7 +50,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     acts: tuple[Act, ...] = ()  # of after newest_ms
     rules: UsageRules  # those that the ledger counts by
     newest_ms: int | None  # until when all is told; None: nothing is
-    ahead_ms: int = 0  # how far the clock behind the ledger is ahead of the clock of who asks
+    ahead_ms: int = 0  # how far the clock behind the ledger is ahead of the caller's
     whole: frozenset[QueueName] = frozenset()  # queues told with all that is below them
     problems: tuple[Problem, ...] = ()
 
@@ -126,7 +140,7 @@ def _copy(ledger: Ledger, rules: UsageRules) -> Ledger:
 
 
 def _let_go_of_all(ledger: Ledger, since_ms: int) -> None:
-    """Nobody holds anything after *since_ms*, while the capacity is as before."""
+    """Return entries that end all held levels at *since_ms*; the capacity stays."""
     at_ms = since_ms + 1  # a sample at that very moment still saw what was held
     usage = ledger.usage(at_ms)
     nothing = (0,) * len(ledger.resources)

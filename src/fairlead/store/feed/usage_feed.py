@@ -1,4 +1,4 @@
-"""Past use for whoever plans: always an answer, with how old it is and what is wrong with it.
+"""Past usage for a plan: always an answer, with its age and its problems.
 
 A server may be down, slow or silent, a file locked or damaged. Scheduling goes on all the same: the
 last numbers serve until they are stale, and then do what the administrator chose. Nothing here
@@ -13,10 +13,16 @@ from typing import Final, NamedTuple
 
 from fairlead.errors import FairleadError
 from fairlead.model.axes import QueueName
-from fairlead.store.feed.problem import Problem, problem_of
-from fairlead.store.feed.reading import Onward, Reading, Standing, detached, standing
-from fairlead.store.feed.uncounted import uncounted, unknown_axes
-from fairlead.store.feed.usage_origin import PrometheusOrigin, StoredOrigin, UsageOrigin
+from fairlead.store.feed.reading import (
+    Onward,
+    Problem,
+    Reading,
+    Standing,
+    detached,
+    problem_of,
+    standing,
+)
+from fairlead.store.feed.store_origin import StoredOrigin, UsageOrigin
 from fairlead.store.feed.usage_vector import (
     CountedTree,
     Freshness,
@@ -25,6 +31,8 @@ from fairlead.store.feed.usage_vector import (
     UsageVector,
     counted_tree,
     sums_on_axes,
+    uncounted,
+    unknown_axes,
     usage_on_axes,
 )
 from fairlead.usage.ledger import Ledger
@@ -33,7 +41,7 @@ from fairlead.usage.settings import PrometheusSource, UsageRules, UsageSource
 
 RETRY_MS: Final = 1000  # how long to wait between two tries for the first answer
 
-_ONLY_BEGUN: Final = "the window has only begun, and nothing is told of it yet"
+_ONLY_BEGUN: Final = "the window has just begun and has no samples yet"
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -42,7 +50,7 @@ def _monotonic_ms() -> int:
 
 
 class _Known(NamedTuple):
-    """What is known, replaced as a whole: who asks meanwhile sees all of it, or all of before."""
+    """What is known, replaced as a whole, so that another thread sees the old or the new."""
 
     reading: Reading | None
     failure: Problem | None  # of the last try
@@ -74,7 +82,7 @@ class UsageFeed:
         is_asked_meanwhile: bool = False,
         stopwatch_ms: Callable[[], int] = _monotonic_ms,
     ) -> None:
-        """Read nothing yet. Who asks about a moment in the past does not compare clocks.
+        """Read nothing yet. To read about a past moment, do not compare clocks.
 
         Who *keeps sums* may ask for them, and has two ledgers of use that fades. One that *is asked
         meanwhile* may be refreshed by one thread while another asks: what was read last is then
@@ -156,9 +164,9 @@ class UsageFeed:
         """The resource-time behind `vector`, from the same reading and as of the same moment.
 
         Where stale history is dropped, it is that of the last look. None: nothing is known, or
-        what is known contradicts itself, and `vector` says why. Only for who keeps sums.
+        what is known contradicts itself, and `vector` says why. Needs *keeps_sums*.
         """
-        assert self._keeps_sums, "whoever asks for sums says so at the start"
+        assert self._keeps_sums, "sums need keeps_sums"
         known = self._known
         reading = known.reading
         if reading is None or reading.newest_ms is None:
@@ -238,18 +246,20 @@ class UsageFeed:
     def _staleness(self, age_ms: int) -> Problem:
         effect = {
             "hold": "the last numbers count as they were",
-            "decay": "the last numbers grow older as if nobody used anything since",
+            "decay": "the last numbers decay as if nothing was used since",
             "drop": "history does not count",
         }[self._rules.on_stale]
         longest_s = self._rules.staleness_ms // 1000
         return Problem(
             f"what is known of past use is {age_ms // 1000} s old, more than {longest_s} s: "
-            f"{effect}; staleness (stalenessPeriod) and onStale say so",
+            f"{effect}; see staleness (stalenessPeriod) and onStale",
             turn="stale",
         )
 
     def _make_origin(self) -> UsageOrigin:
         if isinstance(self._source, PrometheusSource):
+            from fairlead.store.feed.prometheus_origin import PrometheusOrigin
+
             return PrometheusOrigin(
                 self._source,
                 self._rules,
@@ -276,7 +286,7 @@ def _counted(
     unknown = unknown_axes(axes, ledger, as_of_ms, step_ms)
     if len(unknown) < len(axes):
         return _Counted(usage, unknown, uncounted(axes, ledger, as_of_ms))
-    return _Counted(None, unknown, ["of no resource it is known how much of it the cluster had"])
+    return _Counted(None, unknown, ["the capacity of the cluster is unknown for all resources"])
 
 
 def _vector_of(

@@ -21,7 +21,7 @@ class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
     """What counts of past use at one moment, and how far it can be trusted."""
 
     usage: dict[QueueName, Sums] | None  # billionths on each axis; None: history does not count
-    unknown: tuple[str, ...] = ()  # axes on which nobody can say what part was used; 0 in usage
+    unknown: tuple[str, ...] = ()  # axes without a known capacity; 0 in usage
     state: Freshness
     age_ms: int | None = None  # of what is known; None: nothing is
     problem: str | None = None
@@ -32,7 +32,7 @@ class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
         if self.problem is None:
             return f"past use is {self.state}"
         if self.state == "fresh":  # what was read is, although reading may have failed since
-            return f"past use counts, but not all is well: {self.problem}"
+            return f"past use counts, with a problem: {self.problem}"
         return f"past use is {self.state}: {self.problem}"
 
 
@@ -110,3 +110,48 @@ def sums_on_axes(
 
 def _summed(amounts: Sums, places: list[list[int]]) -> Sums:
     return tuple(sum(amounts[place] for place in each) for each in places)
+
+
+def uncounted(axes: Sequence[str], ledger: Ledger, as_of_ms: int) -> list[str]:
+    """Return the problems of *axes* without usage entries, or without a known capacity."""
+    return [*_unrecorded(axes, ledger), *_without_capacity(axes, ledger, as_of_ms)]
+
+
+def unknown_axes(
+    axes: Sequence[str], ledger: Ledger, as_of_ms: int, step_ms: int
+) -> tuple[str, ...]:
+    """Those of *axes* of which no part can be told, because there is no whole.
+
+    Where there will be one in *step_ms*, if all goes on, the window has only begun, and nothing was
+    used in it yet. Cost: that of the ledger's sum of the capacity, whatever the queues.
+    """
+    unknown = set(ledger.unknown(as_of_ms))
+    if unknown:
+        unknown.intersection_update(ledger.unknown(as_of_ms + step_ms))
+    return tuple(
+        axis
+        for axis, places in zip(axes, places_of(axes, ledger.resources), strict=True)
+        if all(ledger.resources[place] in unknown for place in places)
+    )
+
+
+def _unrecorded(axes: Sequence[str], ledger: Ledger) -> list[str]:
+    return [
+        f"of {axis} no use is recorded; it counts as none"
+        for axis, places in zip(axes, places_of(axes, ledger.resources), strict=True)
+        if not places
+    ]
+
+
+def _without_capacity(axes: Sequence[str], ledger: Ledger, as_of_ms: int) -> list[str]:
+    unknown = set(ledger.unknown(as_of_ms))
+    if not unknown:
+        return []
+    queues = ledger.usage(as_of_ms).queues.values()
+    return [
+        f"of {axis} use is recorded, but not how much of it the cluster had; it counts as none"
+        for axis, places in zip(axes, places_of(axes, ledger.resources), strict=True)
+        if places
+        and all(ledger.resources[place] in unknown for place in places)
+        and any(use.all[place] > 0 for use in queues for place in places)
+    ]

@@ -5,19 +5,28 @@ have the same name, so that the namespace is one more label. What Koordinator te
 quotas (``tree`` and ``parent``) is empty here, and an empty label is no label.
 """
 
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Final
 
+from fairlead.model.axes import Amounts
 from fairlead.model.queue import ElasticQuota
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.api import ElasticShare, ElasticShares
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.store.metrics.family import Family, Sample, in_units
 
 LABELS: Final = ("name", "namespace", "resource", "is_parent", "field")
 
 
-def elastic_quota_families(state: ClusterState, shares: ElasticShares) -> list[Family]:
-    """Min and max, use and requests of every namespace with a quota. Cost: O(quotas x axes)."""
+def families(
+    state: ClusterState,
+    settings: ElasticQuotaSettings,
+    capacity: Amounts | None,  # noqa: ARG001  quotas do not depend on nodes
+    unknown: Collection[str],  # noqa: ARG001  these metrics have no past usage
+) -> list[Family]:
+    """Return min, max, used and requested of every namespace with a quota. Cost: O(quotas)."""
+    shares = ElasticShares(state, settings)
     spec: list[Sample] = []
     status: list[Sample] = []
     for row in shares.rows():
@@ -29,13 +38,13 @@ def elastic_quota_families(state: ClusterState, shares: ElasticShares) -> list[F
     return [
         Family(
             name="elastic_quota_spec",
-            meaning="Min and max of the quota, cpu in millicores; without a max there is no limit",
+            meaning="Min and max of the quota, cpu in millicores; no max: no limit",
             labels=LABELS,
             samples=tuple(spec),
         ),
         Family(
             name="elastic_quota_status",
-            meaning="What pods of the quota hold, and that with what waits, cpu in millicores",
+            meaning="Used by pods of the quota, and requested by them, cpu in millicores",
             labels=LABELS,
             samples=tuple(status),
         ),

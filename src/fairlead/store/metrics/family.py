@@ -1,7 +1,7 @@
-"""What is told to Prometheus, before it becomes text: families of gauges with exact values.
+"""Metrics before they become text: families of gauges with exact values.
 
-Every number here is a state of affairs, so every family is a gauge: who reads objects has seen
-nothing happen, and a counter that never counts would be a lie.
+Every number describes a state, so every family is a gauge: reading objects observes no events, and
+a counter that never counts would be wrong.
 """
 
 from decimal import Decimal
@@ -34,3 +34,32 @@ def in_units(resource: str, amount: int) -> Decimal:
 def single(name: str, meaning: str, value: Decimal | int) -> Family:
     """A family of one number about everything, without labels."""
     return Family(name=name, meaning=meaning, samples=(((), Decimal(value)),))
+
+
+def usage_store_families(*, age_ms: int | None, is_degraded: bool) -> list[Family]:
+    """Tell how old the record of use is (None: there is none), and whether all is well.
+
+    An age that is not known is left out: 0 would say that all is well.
+    """
+    degraded = single(
+        "fairlead_usage_store_degraded",
+        "1 while past use cannot be read, is stale or lacks a resource; else 0",
+        int(is_degraded),
+    )
+    if age_ms is None:
+        return [degraded]
+    staleness = single(
+        "fairlead_usage_store_staleness_seconds",
+        "Age of the last observation of what queues hold",
+        Decimal(age_ms) / 1000,
+    )
+    return [staleness, degraded]
+
+
+def input_errors_family(count: int) -> Family:
+    """Tell how many errors the last reading of the input found; the rest is then of before."""
+    return single(
+        "fairlead_input_errors",
+        "Errors in the input when it was last read; above 0 all else is what it said before",
+        count,
+    )

@@ -7,11 +7,15 @@ for people, where a queue has one. ``queue_metadata_name`` is the same in both, 
 
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Final, TypeAlias
 
+from fairlead.errors import FairleadError
+from fairlead.model.axes import Amounts
 from fairlead.model.queue import KaiQueue, Queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.api import KaiShare, KaiShares
+from fairlead.policy.kai.settings import KaiSettings
 from fairlead.store.metrics.family import Family, in_units, single
 
 LABELS: Final = ("queue_name", "queue_metadata_name", "queue_display_name")
@@ -36,18 +40,33 @@ Measure: TypeAlias = Callable[[KaiShare, int, str], Decimal]
 """The number of a queue at the place of an axis, whose resource is given too."""
 
 
-def kai_families(
+def families(
+    state: ClusterState,
+    settings: KaiSettings,
+    capacity: Amounts | None,
+    unknown: Collection[str],
+) -> list[Family]:
+    """Return KAI's metrics of queues, and some of our own.
+
+    Without past usage in *state* its metrics are left out rather than reported as 0; so is past
+    usage of *unknown* resources. Cost: that of a division, two with past usage.
+    """
+    if capacity is None and not state.nodes:
+        raise FairleadError(
+            "there is nothing to divide, because the input has no Node: add the nodes, or state "
+            "the capacity: --capacity gpu=64,cpu=512,memory=4Ti"
+        )
+    total = state.total() if capacity is None else capacity
+    without_history = KaiShares(state, total, Fraction(0)) if state.usage else None
+    return _families(state, KaiShares(state, total, settings.k), without_history, unknown)
+
+
+def _families(
     state: ClusterState,
     shares: KaiShares,
     without_history: KaiShares | None,
-    unknown: Collection[str] = (),
+    unknown: Collection[str],
 ) -> list[Family]:
-    """All that KAI tells of queues, and beside it what only we tell.
-
-    *without_history* is the same division as if nothing had been used before; None where the state
-    knows no history, and then history is left out rather than told as 0; so is past use of those
-    resources of which it is *unknown*. Cost: O(queues).
-    """
     told = _Told(state, shares.rows())
     families = [
         told.info(),

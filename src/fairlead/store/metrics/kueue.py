@@ -4,19 +4,20 @@ A state knows who has quota. Whether that is already admitted it knows only wher
 no admission checks, for then the two are one; where there are checks, nothing is told of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from decimal import Decimal
 from typing import Final
 
 import msgspec
 
-from fairlead.model.axes import QueueName
+from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.queue import ClusterQueue, Cohort, Queue, cohort_queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.api import KueueShare, KueueShares, is_queued
+from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.store.metrics.family import UNLIMITED, Family, Sample, in_units
 
-ROLE: Final = "standalone"  # nobody else could lead
+ROLE: Final = "standalone"  # there is no leader election
 QUEUE: Final = ("cluster_queue", "replica_role")
 SHARED: Final = ("cluster_queue", "cohort", "replica_role")
 QUOTA: Final = ("cohort", "cluster_queue", "flavor", "resource", "replica_role")
@@ -34,20 +35,27 @@ class _Queue(msgspec.Struct, frozen=True, kw_only=True):
         return _cohort_name(self.queue.parent) if self.queue.parent is not None else ""
 
 
-def kueue_families(state: ClusterState, shares: KueueShares, *, fair_sharing: bool) -> list[Family]:
-    """Quota, reservations and who waits, of every ClusterQueue that hangs on the top level.
+def families(
+    state: ClusterState,
+    settings: KueueSettings,
+    capacity: Amounts | None,  # noqa: ARG001  quotas do not depend on nodes
+    unknown: Collection[str],  # noqa: ARG001  Kueue's metrics have no past usage
+) -> list[Family]:
+    """Return quotas, reservations and pending workloads of every ClusterQueue.
 
-    As in Kueue, weighted shares are told only where they decide. Cost: O(queues x axes +
+    As in Kueue, weighted shares are reported only with fair sharing. Cost: O(queues x axes +
     workloads log workloads).
     """
-    rows = shares.rows()
+    rows = KueueShares(state).rows()
     queues = [
         _Queue(queue=queue, rules=rules, row=row)
         for row in rows
         if isinstance(rules := (queue := state.queues[row.queue]).extension, ClusterQueue)
     ]
-    families = [*_workloads(state, queues), *_quotas(state, queues), *_reserved(state, queues)]
-    return [*families, *_weighted_shares(state, rows, queues)] if fair_sharing else families
+    found = [*_workloads(state, queues), *_quotas(state, queues), *_reserved(state, queues)]
+    if settings.fair_sharing:
+        found += _weighted_shares(state, rows, queues)
+    return found
 
 
 def _workloads(state: ClusterState, queues: list[_Queue]) -> list[Family]:

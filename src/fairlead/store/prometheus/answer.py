@@ -1,7 +1,7 @@
 """What a Prometheus server answered: series of samples, or why there are none.
 
-A proxy's login page, a page of somebody else's and an error of the server's all arrive the same
-way; each is told apart here, so that nobody takes them for "nothing was used".
+A proxy's login page, a page of another server and an error of Prometheus all arrive the same way.
+They are distinguished here, so that none is taken for "nothing was used".
 """
 
 from decimal import Decimal, InvalidOperation
@@ -10,12 +10,19 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from fairlead.store.prometheus.http_request import Reply, is_redirect, shown
-
 Labels: TypeAlias = dict[str, str]
 Samples: TypeAlias = list[tuple[int, Decimal]]
 
 _LAST_SECOND: Final = 2**38  # of a year beyond any calendar
+_SHOWN_CHARACTERS: Final = 80
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply over HTTP: an answer or error of Prometheus, or a page of another server."""
+
+    status: int
+    content_type: str
+    body: bytes
 
 
 class AnswerError(Exception):
@@ -86,13 +93,16 @@ def range_answer(reply: Reply) -> Answer:
     if not isinstance(body.data, _Range):
         raise AnswerError("answered a range query with something else than series")
     numbers = _Numbers()
-    series = [
-        Series(
-            labels=each.metric,
-            samples=[(round(at_s * 1000), numbers[text]) for at_s, text in each.values],
-        )
-        for each in body.data.result
-    ]
+    try:
+        series = [
+            Series(
+                labels=each.metric,
+                samples=[(round(at_s * 1000), numbers[text]) for at_s, text in each.values],
+            )
+            for each in body.data.result
+        ]
+    except OverflowError:
+        raise AnswerError("answered with a sample of a time that no clock shows") from None
     return Answer(series=series, warnings=tuple(map(shown, body.warnings)))
 
 
@@ -135,13 +145,13 @@ def _body(reply: Reply) -> _Body:
         raise AnswerError(
             f"does not let us in (status {reply.status}); check the user, password or token"
         )
-    if is_redirect(reply.status):
+    if HTTPStatus.MULTIPLE_CHOICES <= reply.status < HTTPStatus.BAD_REQUEST:
         raise AnswerError(
             f"sends us elsewhere (status {reply.status}); set the address to where it really is"
         )
     try:
         body = _DECODER.decode(reply.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise AnswerError(_not_an_answer(reply)) from None
     if body.status != "success":
         text = f"reports an error: {shown(body.error or body.status)}"
@@ -159,3 +169,10 @@ def _not_an_answer(reply: Reply) -> str:
         f"answered with status {reply.status} and {reply.content_type} that is no answer of "
         f"Prometheus ({text!r}); is the address right?"
     )
+
+
+def shown(text: str) -> str:
+    """Return the beginning of a foreign text, on one line and safe to print."""
+    line = " ".join(text.split())
+    safe = "".join(each if each.isprintable() else "?" for each in line)
+    return safe if len(safe) <= _SHOWN_CHARACTERS else safe[:_SHOWN_CHARACTERS] + "..."

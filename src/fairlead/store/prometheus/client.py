@@ -14,17 +14,17 @@ from fairlead.errors import StoreError
 from fairlead.store.prometheus.answer import (
     Answer,
     AnswerError,
+    Reply,
     Samples,
     TimedOutError,
     TooManySamplesError,
     clock_answer,
     range_answer,
 )
-from fairlead.store.prometheus.http_request import (
+from fairlead.store.prometheus.http import (
     MAX_ANSWER_BYTES,
     LateAnswerError,
     PrometheusHttp,
-    Reply,
     TooLongAnswerError,
 )
 from fairlead.usage.settings import PrometheusSource
@@ -108,8 +108,8 @@ class PrometheusClient:
     def _check_time(self, answer: Answer, begin_ms: int, last_ms: int) -> None:
         """Refuse samples of another time, which would contradict what is known of that.
 
-        No step of tolerance is given: whoever moves the ends of a query moves them to multiples of
-        its step, where ours are already.
+        There is no tolerance of a step: proxies that align the ends of a query align them to
+        multiples of its step, where ours are already.
         """
         if not all(_is_between(begin_ms, last_ms, series.samples) for series in answer.series):
             raise self._http.problem(

@@ -10,8 +10,8 @@ import msgspec
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.reading import Books, copied, without_fading
 from fairlead.store.prometheus.client import PrometheusClient
+from fairlead.store.prometheus.kai_queries import RESOURCES, queries_of
 from fairlead.store.prometheus.level_sweep import LevelSweep
-from fairlead.store.prometheus.queries import RESOURCES, queries_of
 from fairlead.store.prometheus.stretch import LastSamples, Stretch
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
@@ -106,7 +106,7 @@ class PrometheusHistory:
     def _take(self, entries: list[Entry], end_ms: int) -> None:
         """Take entries in; those of a silence that goes on count for nobody, and so for now only.
 
-        Whoever wants to know how things were when all was told last finds it `settled`.
+        `settled` has the ledgers as of the last complete answer.
         """
         known_ms = self._sweep.newest_ms
         is_silent = known_ms is not None and known_ms != end_ms

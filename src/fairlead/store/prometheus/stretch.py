@@ -1,6 +1,6 @@
 """One stretch of time, asked about resource by resource, and what is odd about the answers.
 
-Series that are missing, have no usable number or belong to nobody leave an answer that can be
+Series that are missing, have no usable number or belong to no queue leave an answer that can be
 used, and a reader who wonders; each is noted here in words, with the query that shows it.
 """
 
@@ -11,11 +11,20 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.prometheus.changes import Change, LastTold, SeriesChanges, largest
+from fairlead.store.prometheus.answer import shown
 from fairlead.store.prometheus.client import PrometheusClient
-from fairlead.store.prometheus.http_request import shown
-from fairlead.store.prometheus.level_sweep import Subject, Told
-from fairlead.store.prometheus.queries import QUEUE_LABEL, ResourceQueries
+from fairlead.store.prometheus.kai_queries import (
+    QUEUE_LABEL,
+    ResourceQueries,
+)
+from fairlead.store.prometheus.level_sweep import (
+    Change,
+    LastTold,
+    SeriesChanges,
+    Subject,
+    Told,
+    largest,
+)
 from fairlead.usage.settings import UsageRules
 
 SHOWN_PROBLEMS: Final = 5
@@ -31,7 +40,7 @@ class _Answered(NamedTuple):
     told: list[Told]
     has_amounts: bool
     no_amount: str  # the first sample that is no amount, for people; "": all are
-    unlabelled: str  # the query, if there are series of nobody in particular; "": there are none
+    unlabelled: str  # the query, if there are series without a queue; "": there are none
 
 
 class Stretch:
@@ -59,12 +68,12 @@ class Stretch:
         self._odd: dict[str, None] = {}
         self._has_answers = False
         self._no_amount = ""  # what queues held, in a sample that is no amount
-        self._unlabelled = ""  # the query for what queues held, where nobody can say which queues
+        self._unlabelled = ""  # the query for held amounts, if its series name no queue
 
     def ask(self, place: int, queries: ResourceQueries, *, knows_guarantee: bool) -> Iterator[Told]:
         """What is told of one resource.
 
-        StoreError if use above a guarantee is charged and nobody *knows* one, from before or now.
+        StoreError if use above a guarantee is charged and none is *known*, from before or now.
         """
         held = self._told(place, Subject.HELD, queries.allocated, queries.scale)
         capacity = self._told(place, Subject.CAPACITY, queries.capacity, queries.scale)
@@ -72,7 +81,7 @@ class Stretch:
         yield from capacity.told
         yield from held.told
         if self._rules.charge == "over-quota":
-            # Also while nobody holds any: what is told now is what counts when somebody does.
+            # Also while no queue holds any: the guarantee counts as soon as one does.
             guaranteed = self._told(place, Subject.GUARANTEED, queries.guaranteed, queries.scale)
             if held.has_amounts and not (knows_guarantee or guaranteed.has_amounts):
                 what = f"what is guaranteed to queues of {queries.resource} ({queries.guaranteed})"

@@ -54,7 +54,7 @@ class Recorder:
     ) -> None:
         """Open nothing yet. Without a look for *gap_after_ms*, nothing is known of that time.
 
-        Who reads the store by *rules* finds it quick to open; *keep_raw_ms* is how long every
+        A snapshot by *rules* makes the store fast to open; *keep_raw_ms* is how long every
         change is kept. While nothing changes, a look is written every fifth of *gap_after_ms*: a
         reader must not call younger use stale.
         """
@@ -99,7 +99,7 @@ class Recorder:
         self.status = StoreStatus()
 
     def tidy_up(self, now_ms: int) -> None:
-        """Do what keeps the store short and quick to open; for a moment when nobody waits.
+        """Roll up old entries and save a snapshot; call it when no cycle waits.
 
         Once a day what is old is rolled up; then, and after some 20,000 entries, a snapshot is
         saved. If the store fails, it is tried again once a look was written.
@@ -125,7 +125,7 @@ class Recorder:
         self._let_go()
 
     def _is_due(self) -> bool:
-        """Whether there is more to write than that somebody looked, or that for long enough."""
+        """Return whether there are entries to write, or the last observation is old enough."""
         if self._waiting or not self._is_told:
             return True
         assert self._seen_ms is not None
@@ -182,7 +182,7 @@ class Recorder:
         if self._store is None:
             self._store = UsageStore.open(self._path, resources=self._resources)
             if self._is_told and self._store.observed_ms != self._safe_ms:
-                # Somebody put another file there, or wrote into this one: go on from that.
+                # Another file took its place, or another program wrote it: continue from that.
                 assert self._seen is not None
                 assert self._seen_ms is not None
                 self._begin_with(self._seen, self._seen_ms)

@@ -1,8 +1,8 @@
 """What the queues of a state hold and are guaranteed, as levels to write down.
 
 A queue is told with what its own workloads hold; what is below it is told of the queues there, and
-added up by whoever asks. A pod that is told to stop holds its place until it has left; one that
-only has a reservation holds nothing. No workload says whose it is, so nobody in particular holds.
+added up by the reader. A pod that is told to stop holds its place until it has left; one that
+only has a reservation holds nothing. Workloads name no user, so levels are of the queue alone.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""How a recorder goes on where a file ended, whoever wrote it: after a gap, with what differs."""
+"""How a recorder continues an existing file: after a gap, with the levels that differ."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def gaps_before(
 
 
 def _last_known_ms(store: UsageStore, known_ms: int | None) -> int | None:
-    """When somebody last looked: at a level, at no change, or at where a gap ends."""
+    """Return the last observation: of a level, of no change, or the end of a gap."""
     looks_ms = (store.observed_ms, store.newest_level_ms, known_ms)
     last_ms = max((each for each in looks_ms if each is not None), default=None)
     if last_ms is None:

@@ -34,7 +34,7 @@ class Upkeep:
         one), and O(queues) to save.
         """
         rolled_up_ms = self._rolled_up_ms
-        # After a clock that jumped back, nobody knows how long ago it was.
+        # After a clock was set back, its age is unknown.
         is_due = rolled_up_ms is None or not 0 <= now_ms - rolled_up_ms < DAY_MS
         if is_due:
             store.roll_up(now_ms, self._keep_raw_ms)

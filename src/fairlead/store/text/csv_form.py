@@ -10,11 +10,16 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from fairlead.store.text.bad_lines import BadLines
-from fairlead.store.text.csv_line import csv_line
-from fairlead.store.text.plain_entry import AMOUNT_FIELDS, FIELDS, entry_of
-from fairlead.store.text.text_head import TextHead, check_head
-from fairlead.store.text.whole_number import whole_number
+from fairlead.store.text.entry_text import (
+    AMOUNT_FIELDS,
+    FIELDS,
+    BadLines,
+    TextHead,
+    check_head,
+    csv_line,
+    entry_of,
+    whole_number,
+)
 from fairlead.usage.entries import Entry
 
 COLUMNS: Final = ("type", "at_ms", "since_ms", "queue", "user", "name", "who", "reason")

@@ -6,10 +6,7 @@ from typing import NoReturn, TypeGuard
 
 import msgspec
 
-from fairlead.store.text.bad_lines import BadLines
-from fairlead.store.text.plain_entry import entry_of
-from fairlead.store.text.text_head import TextHead, check_head
-from fairlead.store.text.whole_number import whole_number
+from fairlead.store.text.entry_text import BadLines, TextHead, check_head, entry_of, whole_number
 from fairlead.usage.entries import Entry
 
 VERSION = 1

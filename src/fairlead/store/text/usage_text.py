@@ -1,8 +1,8 @@
-"""Records of use as text, for backups, spreadsheets and other programs: JSON lines or CSV.
+"""Exported usage, for backups, spreadsheets and other programs: JSON lines or CSV.
 
-Both forms hold the same: first the names of the resources and when somebody last looked, then one
-entry in each line, in the order in which a ledger takes them. Amounts are whole base units and
-times are milliseconds, so that nothing is rounded on the way out or in.
+Both forms hold the same: first the names of the resources and the time of the last observation,
+then one entry in each line, in the order in which a ledger takes them. Amounts are whole base units
+and times are milliseconds, so that nothing is rounded on the way out or in.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,11 +11,15 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fairlead.errors import UsageError
-from fairlead.store.text.bad_lines import BadLines
 from fairlead.store.text.csv_form import csv_lines, read_csv
+from fairlead.store.text.entry_text import (
+    AMOUNT_FIELDS,
+    END_OF_TIME_MS,
+    BadLines,
+    TextHead,
+    check_moment,
+)
 from fairlead.store.text.json_lines import json_lines, read_json_lines
-from fairlead.store.text.plain_entry import AMOUNT_FIELDS
-from fairlead.store.text.text_head import END_OF_TIME_MS, TextHead, check_moment
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding

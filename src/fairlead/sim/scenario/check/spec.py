@@ -10,7 +10,7 @@ from fairlead.sim.scenario.rule_sets import RULE_SETS
 from fairlead.sim.scenario.variant.nodes import ErrorReport
 from fairlead.sim.scenario.variant.queue_tree import check_queues
 from fairlead.sim.work.rate import HOUR_MS
-from fairlead.store.text.text_head import END_OF_TIME_MS
+from fairlead.store.text.entry_text import END_OF_TIME_MS
 
 _SPEC: Final[Path] = ("spec",)
 _SEPARATORS: Final = frozenset(",:")

@@ -1,0 +1,1 @@
+"""Puts KAI's objects together: queues, jobs and nodes of a cluster state."""

@@ -1,0 +1,190 @@
+"""Which pods are KAI's, and which of them form one job.
+
+A pod belongs to the PodGroup of its namespace that it names. One without a group is a job of its
+own if it names KAI's scheduler. The rest are other schedulers' pods: they only take space.
+
+Pods whose group is not there may have to wait for it. They are then a job of the group's name, in
+no queue, as KAI has it: they ask for nothing, and what of them runs takes space and is charged to
+no queue.
+
+A job's name depends on nothing but its own object: ``namespace/name`` of a PodGroup, and always
+``namespace/pod/name`` of a pod on its own, so that a group of the same name may come and go.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from fairlead.manifest.core.live_pods import is_live
+from fairlead.manifest.core.objects import PodObject, full_name
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.assembly.node_pool import NodePool
+from fairlead.manifest.kai.devices.foreign_devices import RESERVATION_NAMESPACES
+from fairlead.manifest.kai.objects import KaiPodGroupObject
+from fairlead.manifest.kai.reading.pod_group import labelled_queue
+from fairlead.manifest.text.documents import Source
+from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.translate.assembly_rules import AssemblyRules
+from fairlead.manifest.translate.family import NOTHING, UnitContent
+
+GROUP_NAME: Final = "pod-group-name"  # a label or an annotation
+SUB_GROUP_LABEL: Final = "kai.scheduler/subgroup-name"
+SCHEDULER: Final = "kai-scheduler"
+DEFAULT_QUEUE: Final = "default-queue"  # KAI's, for a pod that names none
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods that are scheduled as one, by name; without a group it is one pod, unless it waits."""
+
+    name: str
+    source: Source
+    queue: str
+    queue_path: Path  # where in the object the queue is named, or would be
+    is_queue_named: bool = True  # else KAI's default counts
+    group: KaiPodGroupObject | None
+    is_group_missing: bool = False  # its pods name one that is not there, and wait for it
+    pods: tuple[PodObject, ...]
+    has_succeeded_pods: bool = False  # these are not among its pods any more
+
+
+def named_group(pod: PodObject) -> str:
+    """Return the full name of the PodGroup that a pod names; "": none."""
+    name = pod.annotations.get(GROUP_NAME) or pod.labels.get(GROUP_NAME)
+    return f"{pod.namespace}/{name}" if name else ""
+
+
+def sort_group(
+    group: KaiPodGroupObject, pods: Sequence[PodObject], pool: NodePool
+) -> UnitContent[Job]:
+    """Return the job of a PodGroup, which has *pods*, by name; none if all of them are gone.
+
+    Finished pods, and those that leave before they got a node, are gone. A job of another pool is
+    another scheduler's.
+    """
+    if not any(map(is_live, pods)):
+        return NOTHING
+    return _in_pool([_group_job(group, pods)], pool)
+
+
+def sort_pods(
+    pods: Sequence[PodObject],
+    group: str,
+    pool: NodePool,
+    findings: Findings,
+    rules: AssemblyRules,
+) -> UnitContent[Job]:
+    """Return the jobs of *pods* that name no *group* (""), or one that is not there."""
+    live: list[PodObject] = []
+    others: list[PodObject] = []
+    for pod in pods:
+        if not _is_ours(pod):
+            _warn_about_queue(pod, findings)
+        elif group:
+            _warn_about_group(pod, rules, findings)
+        if is_live(pod):
+            (live if _is_ours(pod) else others).append(pod)
+    if not live:
+        return UnitContent(foreign=tuple(others)) if others else NOTHING
+    if group and rules.missing_group == "waits":
+        found = _in_pool([_waiting_job(group, live)], pool)
+    else:
+        found = _in_pool([_pod_job(pod) for pod in live], pool)
+    return msgspec.structs.replace(found, foreign=(*others, *found.foreign))
+
+
+def _in_pool(jobs: Sequence[Job], pool: NodePool) -> UnitContent[Job]:
+    others = [job for job in jobs if not pool.has(_labels(job))]
+    return UnitContent(
+        parts=tuple(job for job in jobs if pool.has(_labels(job))),
+        foreign=tuple(pod for job in others for pod in job.pods),
+        in_other_pools=tuple(job.name for job in others),
+    )
+
+
+def _labels(job: Job) -> Mapping[str, str]:
+    return job.group.labels if job.group else job.pods[0].labels
+
+
+def _is_ours(pod: PodObject) -> bool:
+    return pod.scheduler == SCHEDULER and pod.namespace not in RESERVATION_NAMESPACES
+
+
+def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
+    return Job(
+        name=full_name(group),
+        source=group.source,
+        queue=group.queue,
+        queue_path=group.queue_path,
+        group=group,
+        pods=tuple(filter(is_live, pods)),
+        has_succeeded_pods=any(pod.phase == "Succeeded" for pod in pods),
+    )
+
+
+def _waiting_job(group: str, pods: Sequence[PodObject]) -> Job:
+    namespace, _, name = group.partition("/")
+    # The annotation is not checked, and "pod/x" must not be taken for the pod x.
+    is_possible = "/" not in name
+    return Job(
+        name=group if is_possible else f"{namespace}/podgroup/{name}",
+        source=pods[0].source,
+        queue="",
+        queue_path=_group_path(pods[0]),
+        group=None,
+        is_group_missing=True,
+        pods=tuple(pods),
+    )
+
+
+def _pod_job(pod: PodObject) -> Job:
+    queue, queue_path = labelled_queue(pod.labels)
+    return Job(
+        name=f"{pod.namespace}/pod/{pod.name}",  # no PodGroup has it: none has a slash in its name
+        source=pod.source,
+        queue=queue or DEFAULT_QUEUE,
+        queue_path=queue_path,
+        is_queue_named=queue != "",
+        group=None,
+        pods=(pod,),
+    )
+
+
+def _group_path(pod: PodObject) -> Path:
+    kind = "annotations" if pod.annotations.get(GROUP_NAME) else "labels"
+    return ("metadata", kind, GROUP_NAME)
+
+
+def _warn_about_group(pod: PodObject, rules: AssemblyRules, findings: Findings) -> None:
+    is_waiting = rules.missing_group == "waits"
+    pod.source.report(
+        findings,
+        "warning",
+        "missing-reference",
+        _group_path(pod),
+        f"found the PodGroup {quote(named_group(pod))}, which is not in the input; "
+        f"the pod {'waits for it' if is_waiting else 'is taken as a job of its own'}",
+        "add the PodGroup",
+    )
+
+
+def _warn_about_queue(pod: PodObject, findings: Findings) -> None:
+    """Report a pod that looks like a job of KAI, with a queue, and has another scheduler."""
+    queue, place = labelled_queue(pod.labels)
+    if queue and is_live(pod) and pod.namespace not in RESERVATION_NAMESPACES:
+        message = f"found the queue {quote(queue)} on a pod of the scheduler {quote(pod.scheduler)}"
+        message += f"; KAI's is {SCHEDULER}, so the pod is not a job and only occupies its node"
+        fix = f"write schedulerName: {SCHEDULER}, or remove the label"
+        pod.source.report(findings, "warning", "no-effect", place, message, fix)
+
+
+def warn_of_empty_group(group: KaiPodGroupObject, findings: Findings) -> None:
+    """Report a PodGroup that no pod names."""
+    group.source.report(
+        findings,
+        "warning",
+        "missing-reference",
+        ("metadata", "name"),
+        f"found the PodGroup {quote(full_name(group))} without a pod; it requests nothing",
+        f"add its pods, each with the annotation {GROUP_NAME}",
+    )

@@ -1,0 +1,1 @@
+"""Which pods share which GPUs of a node."""

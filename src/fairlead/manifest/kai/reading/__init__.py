@@ -1,0 +1,1 @@
+"""Reads KAI's objects: one manifest to one typed object."""

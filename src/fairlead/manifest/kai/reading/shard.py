@@ -1,0 +1,293 @@
+"""Reads KAI's ``SchedulingShard`` (kai.scheduler/v1): how an administrator set the rules.
+
+Where KAI's documents and its code spell a setting differently, both spellings are read; a warning
+says what KAI itself would make of it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, Literal, NamedTuple, TypeVar
+
+from fairlead.manifest.core.exact_decimal import exact_decimal
+from fairlead.manifest.core.read_length import protection_ms
+from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.kai.objects import KaiShardObject
+from fairlead.manifest.kai.reading.usage import read_usage
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import FieldError, choice_of, duration_of, factor_of
+from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.policy.kai.settings import ACTIONS, KaiSettings, PackOrSpread
+
+READ_BY_KAI: Final = "relcaimerSaturationMultiplier"  # its code spells it so
+MULTIPLIERS: Final = (
+    READ_BY_KAI,
+    "reclaimerSaturationMultiplier",
+    "reclaimerUtilizationMultiplier",
+)
+
+_STRATEGIES: Final[dict[str, PackOrSpread]] = {"binpack": "binpack", "spread": "spread"}
+_ACTION_PRIORITIES: Final = dict(zip(ACTIONS, (500, 400, 300, 200, 100), strict=True))
+_OTHER_PLUGINS: Final = (
+    "dynamicresources",
+    "elastic",
+    "gpupack",
+    "gpusharingorder",
+    "gpuspread",
+    "kubeflow",
+    "nodeavailability",
+    "nodeplacement",
+    "nominatednode",
+    "podaffinity",
+    "predicates",
+    "priority",
+    "ray",
+    "resourcetype",
+    "snapshot",
+    "subgrouporder",
+    "taskorder",
+    "topology",
+)
+_IGNORED: Final = ("goMemLimit", "scenarioSearchBudgets")
+
+
+def read_kai_shard(top: Cursor) -> KaiShardObject | None:
+    """Read a SchedulingShard; None if it has no usable name."""
+    top.ignore("apiVersion", "kind", "status")
+    metadata = read_metadata(top)
+    spec = top.mapping("spec")
+    spec.ignore(*_IGNORED)
+    placement = spec.mapping("placementStrategy")
+    gpu_placement = placement.choice("gpu", _STRATEGIES, "binpack")
+    cpu_placement = placement.choice("cpu", _STRATEGIES, "binpack")
+    proportion, minruntime = _plugin_arguments(spec)
+    runtimes = spec.mapping("minRuntime")
+    args = spec.text_map(ARGS)
+    flags = read_flags(spec, args, MULTIPLIERS)
+    settings = KaiSettings(
+        k=_k(spec, proportion),
+        usage=read_usage(spec),
+        gpu_placement=gpu_placement,
+        cpu_placement=cpu_placement,
+        actions=_actions(spec, is_packing="spread" not in (gpu_placement, cpu_placement)),
+        queue_depth=_queue_depth(spec),
+        node_pool=spec.text("partitionLabelValue", ""),
+        preempt_min_runtime_ms=_min_runtime_ms(
+            runtimes, "preemptMinRuntime", minruntime, "defaultPreemptMinRuntime"
+        ),
+        reclaim_min_runtime_ms=_min_runtime_ms(
+            runtimes, "reclaimMinRuntime", minruntime, "defaultReclaimMinRuntime"
+        ),
+        reclaim_resolve_method=_resolve_method(minruntime),
+        stale_grace_ms=flags.stale_grace_ms,
+        reclaimer_multiplier=_multiplier(spec, args, proportion),
+        consolidating_reclaim=flags.consolidating_reclaim,
+        max_consolidation_victims=flags.max_consolidation_victims,
+        signatures=flags.signatures,
+    )
+    top.finish()
+    if not metadata.name:
+        return None
+    return KaiShardObject(source=top.source, name=metadata.name, settings=settings)
+
+
+def _plugin_arguments(spec: Cursor) -> tuple[Cursor, Cursor]:
+    """Step into the arguments of the two plugins whose rules are ours; pass over the others."""
+    plugins = spec.mapping("plugins")
+    plugins.ignore(*_OTHER_PLUGINS)
+    proportion, minruntime = plugins.mapping("proportion"), plugins.mapping("minruntime")
+    for plugin in (proportion, minruntime):
+        plugin.ignore("priority")
+        if not plugin.boolean("enabled", True):
+            message = "found a plugin switched off, which has no effect here"
+            plugin.warn("enabled", "no-effect", message, "remove it")
+    return proportion.mapping("arguments"), minruntime.mapping("arguments")
+
+
+def _k(spec: Cursor, proportion: Cursor) -> Fraction:
+    """Read how much past use counts; what is not above 0 means: not at all, as for KAI."""
+    default = Fraction(spec.factor("kValue", Decimal(1), minimum=None))
+    k = proportion.fraction("kValue", default)
+    if k > 0:
+        return k
+    at, key = (proportion, "kValue") if proportion.has("kValue") else (spec, "kValue")
+    message = f"found {exact_decimal(k):f}, expected more than 0; past use does not count at all"
+    at.warn(key, "out-of-range", message, "write a number above 0, or remove usageDBConfig")
+    return Fraction(0)
+
+
+def _multiplier(spec: Cursor, args: Mapping[str, str], proportion: Cursor) -> Fraction:
+    """Read by how much a reclaimer must stay less saturated, under any of its names."""
+    found = _given_multipliers(spec, args, proportion)
+    for at, path, value in found:
+        name = path[-1]
+        if value < 1:
+            message = f"found {exact_decimal(value):f}, expected 1 or more"
+            at.error(path, "out-of-range", message, "write 1 or more")
+        if name != READ_BY_KAI:
+            message = f"found {name}, which Fairlead reads and KAI does not"
+            fix = f"write {READ_BY_KAI}, which is how KAI's code spells it"
+            at.warn(path, "peer-differs", message, fix)
+    if len({value for _, _, value in found}) > 1:
+        at, path, _ = found[-1]
+        message = f"found several multipliers that differ; that of {found[0][1][-1]} counts"
+        at.warn(path, "contradiction", message, "keep one of them")
+    return max(Fraction(1), found[0][2]) if found else Fraction(1)
+
+
+def _given_multipliers(
+    spec: Cursor, args: Mapping[str, str], proportion: Cursor
+) -> list[tuple[Cursor, Path, Fraction]]:
+    proportion.ignore(*MULTIPLIERS)
+    found: list[tuple[Cursor, Path, Fraction]] = [
+        (proportion, (name,), proportion.fraction(name, Fraction(1)))
+        for name in MULTIPLIERS
+        if proportion.has(name)
+    ]
+    for name in MULTIPLIERS:
+        if name in args:
+            try:
+                found.append((spec, (ARGS, name), factor_of(args[name])))
+            except FieldError as wrong:
+                spec.error((ARGS, name), wrong.code, wrong.message, wrong.fix)
+    return found
+
+
+def _actions(spec: Cursor, *, is_packing: bool) -> tuple[str, ...]:
+    """Read which actions run, highest priority first; spreading switches consolidation off."""
+    chosen: list[tuple[int, str]] = []
+    actions = spec.mapping("actions")
+    for name, usual in _ACTION_PRIORITIES.items():
+        action = actions.mapping(name)
+        priority = action.integer("priority", usual)
+        if action.boolean("enabled", is_packing or name != "consolidation"):
+            chosen.append((-priority, name))
+    return tuple(name for _, name in sorted(chosen))
+
+
+def _queue_depth(spec: Cursor) -> tuple[tuple[str, int], ...]:
+    depths = spec.mapping("queueDepthPerAction")
+    given = [(name, depths.integer(name, None, minimum=0)) for name in ACTIONS]
+    return tuple((name, depth) for name, depth in given if depth is not None)
+
+
+def _min_runtime_ms(shard: Cursor, key: str, plugin: Cursor, plugin_key: str) -> int:
+    """Read a default for queues without one; the plugin's own argument wins."""
+    return protection_ms(plugin, plugin_key, protection_ms(shard, key, 0))
+
+
+def _resolve_method(minruntime: Cursor) -> Literal["lca", "queue"]:
+    method = minruntime.text("reclaimResolveMethod", "lca")
+    if method == "queue":
+        return "queue"
+    if method != "lca":
+        message = f"found {quote(method)}, expected lca or queue; taken as lca"
+        minruntime.warn("reclaimResolveMethod", "bad-choice", message, "write lca or queue")
+    return "lca"
+
+
+MAX_VICTIMS: Final = "max-consolidation-preemptees"
+CONSOLIDATING_RECLAIM: Final = "allow-consolidating-reclaim"
+SIGNATURES: Final = "use-scheduling-signatures"
+STALE_GRACE: Final = "default-staleness-grace-period"
+FLAGS: Final = (MAX_VICTIMS, CONSOLIDATING_RECLAIM, SIGNATURES, STALE_GRACE)
+
+ARGS: Final = "args"
+NO_CAP: Final = -1
+
+_DEFAULTS: Final = KaiSettings()
+_WHOLE_NUMBER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # Go takes 010 for 8
+_TRUE: Final = ("true", "True", "TRUE", "t", "T", "1")
+_FALSE: Final = ("false", "False", "FALSE", "f", "F", "0")
+_TRUTHS: Final = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
+
+T = TypeVar("T")
+
+
+class SchedulerFlags(NamedTuple):
+    """What the flags say, as `KaiSettings` has it."""
+
+    max_consolidation_victims: int | None
+    consolidating_reclaim: bool
+    signatures: bool
+    stale_grace_ms: int
+
+
+def read_flags(spec: Cursor, flags: Mapping[str, str], others: tuple[str, ...]) -> SchedulerFlags:
+    """Read what *flags*, the args of *spec*, say; KAI's defaults stand in for what is wrong.
+
+    *others* are names that are read elsewhere.
+    """
+    _warn_of_near_misses(spec, flags, others)
+    return SchedulerFlags(
+        max_consolidation_victims=_read(
+            spec, flags, MAX_VICTIMS, _cap_of, _DEFAULTS.max_consolidation_victims
+        ),
+        consolidating_reclaim=_read(
+            spec, flags, CONSOLIDATING_RECLAIM, _truth_of, _DEFAULTS.consolidating_reclaim
+        ),
+        signatures=_read(spec, flags, SIGNATURES, _truth_of, _DEFAULTS.signatures),
+        stale_grace_ms=_read(spec, flags, STALE_GRACE, _length_ms, _DEFAULTS.stale_grace_ms),
+    )
+
+
+def _read(
+    spec: Cursor, flags: Mapping[str, str], flag: str, convert: Callable[[str], T], default: T
+) -> T:
+    """Read a flag under all its spellings; KAI's own counts where they differ."""
+    names = sorted([name for name in flags if _is_spelling(name, flag)], key=lambda n: n != flag)
+    found: list[T] = []
+    for name in names:
+        if name != flag:
+            message = f"found {quote(name)}, which Fairlead reads and KAI does not"
+            spec.warn((ARGS, name), "peer-differs", message, f"write {flag}")
+        try:
+            found.append(convert(flags[name]))
+        except FieldError as wrong:
+            spec.error((ARGS, name), wrong.code, wrong.message, wrong.fix)
+    if len(set(found)) > 1:
+        message = f"found several spellings of {flag} that differ; that of {names[0]} counts"
+        spec.warn((ARGS, names[-1]), "contradiction", message, f"keep {flag}")
+    return found[0] if found else default
+
+
+def _is_spelling(name: str, flag: str) -> bool:
+    return _plain(name) == _plain(flag)
+
+
+def _plain(name: str) -> str:
+    return re.sub("[-_]", "", name).lower()
+
+
+def _warn_of_near_misses(spec: Cursor, flags: Mapping[str, str], others: tuple[str, ...]) -> None:
+    for name in flags:
+        if name in others or any(_is_spelling(name, flag) for flag in FLAGS):
+            continue
+        guess = did_you_mean(name, FLAGS)
+        if guess:
+            message = f"found the flag {quote(name)}, which has no effect here"
+            spec.warn((ARGS, name), "unknown-field", message, guess)
+
+
+def _cap_of(text: str) -> int | None:
+    """Accept how many jobs may be moved for another; -1: any number, which is None."""
+    if not _WHOLE_NUMBER.fullmatch(text):
+        message = f"found {quote(text)}, expected a whole number"
+        raise FieldError("wrong-type", message, 'write a number such as "16"')
+    cap = int(text)
+    if cap < NO_CAP:
+        message = f"found {cap}, expected {NO_CAP} or more; KAI would move no pod"
+        raise FieldError("out-of-range", message, f'write "{NO_CAP}" for no cap, or "0" for none')
+    return None if cap == NO_CAP else cap
+
+
+def _truth_of(text: str) -> bool:
+    if text in _TRUTHS:
+        return _TRUTHS[text]
+    return choice_of(text, {"true": True, "false": False})
+
+
+def _length_ms(text: str) -> int:
+    return duration_of(text)[0]

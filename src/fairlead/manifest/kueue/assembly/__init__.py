@@ -1,0 +1,1 @@
+"""Puts Kueue's objects together: cohorts, queues and workloads of a cluster state."""

@@ -1,0 +1,98 @@
+"""Turns ClusterQueues and Cohorts into one tree of queues on the axes flavor x resource.
+
+A ClusterQueue keeps its name, a Cohort gets that of `cohort_queue`. A cohort that objects only
+refer to exists all the same, as in Kueue: at the top, with weight 1 and no quota.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from fairlead.manifest.kueue.assembly.objects import KueueObjects
+from fairlead.manifest.kueue.objects import ClusterQueueObject, CohortObject, FlavorQuota
+from fairlead.model.axes import Axis, QueueName, QuotaAxes
+from fairlead.model.queue import ClusterQueue, Cohort, Queue, cohort_queue
+
+
+def quota_axes(objects: KueueObjects) -> set[Axis]:
+    """Return every flavor x resource that an object lists."""
+    owners: list[ClusterQueueObject | CohortObject] = [
+        *objects.cluster_queues.values(),
+        *objects.cohorts.values(),
+    ]
+    return {Axis(quota.resource, quota.flavor) for owner in owners for quota in owner.quotas}
+
+
+def model_queues(objects: KueueObjects, axes: QuotaAxes) -> list[Queue]:
+    """Return the queues of all ClusterQueues and Cohorts, named or only referred to.
+
+    Cohorts come first. Cost: O(queues x axes).
+    """
+    implicit = [
+        Queue(
+            name=cohort_queue(name),
+            weights=(Decimal(1),) * len(axes),
+            guaranteed=axes.zero,
+            ceiling=axes.unlimited,
+            borrow_limit=axes.unlimited,
+            lend_limit=axes.unlimited,
+            extension=Cohort(implicit=True),
+        )
+        for name in implicit_cohorts(objects)
+    ]
+    cohorts = [
+        _queue(
+            each,
+            cohort_queue(each.name),
+            each.parent,
+            Cohort(resource_groups=each.resource_groups),
+            axes,
+        )
+        for each in objects.cohorts.values()
+    ]
+    cluster_queues = [
+        _queue(each, QueueName(each.name), each.cohort, each.rules, axes)
+        for each in objects.cluster_queues.values()
+    ]
+    return [*implicit, *cohorts, *cluster_queues]
+
+
+def implicit_cohorts(objects: KueueObjects) -> list[str]:
+    """Return the cohorts that are only referred to, by name."""
+    named = {each.cohort for each in objects.cluster_queues.values()}
+    named |= {each.parent for each in objects.cohorts.values()}
+    return sorted(named - objects.cohorts.keys() - {""})
+
+
+def _queue(
+    found: ClusterQueueObject | CohortObject,
+    name: QueueName,
+    parent: str,
+    extension: ClusterQueue | Cohort,
+    axes: QuotaAxes,
+) -> Queue:
+    guaranteed, borrow_limit, lend_limit = _vectors(found.quotas, axes)
+    return Queue(
+        name=name,
+        parent=cohort_queue(parent) if parent else None,
+        created_ms=found.created_ms,
+        weights=(found.weight,) * len(axes),
+        guaranteed=tuple(guaranteed),
+        ceiling=axes.unlimited,
+        borrow_limit=tuple(borrow_limit),
+        lend_limit=tuple(lend_limit),
+        extension=extension,
+    )
+
+
+def _vectors(
+    quotas: Iterable[FlavorQuota], axes: QuotaAxes
+) -> tuple[list[int], list[int | None], list[int | None]]:
+    guaranteed = list(axes.zero)
+    borrow_limit, lend_limit = list(axes.unlimited), list(axes.unlimited)
+    for quota in quotas:
+        place = axes.index(quota.resource, quota.flavor)
+        assert place is not None, quota
+        guaranteed[place] = quota.guaranteed
+        borrow_limit[place] = quota.borrow_limit
+        lend_limit[place] = quota.lend_limit
+    return guaranteed, borrow_limit, lend_limit

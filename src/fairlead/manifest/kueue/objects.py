@@ -1,0 +1,137 @@
+"""Kueue's objects as read, before they are put together."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import ClassVar, Literal, TypeAlias
+
+import msgspec
+
+from fairlead.manifest.core.objects import (
+    UNIDENTIFIED,
+    ByResource,
+    Identity,
+    NamedObject,
+    NamespacedObject,
+    Object,
+    full_name,
+)
+from fairlead.manifest.text.path import Path
+from fairlead.model.catalogue import LocalQueue, ResourceFlavor
+from fairlead.model.queue import ClusterQueue, ResourceGroup
+from fairlead.model.workload import PodConstraints
+from fairlead.policy.kueue.settings import KueueSettings
+
+PriorityClassKind: TypeAlias = Literal["WorkloadPriorityClass", "PriorityClass", ""]
+
+
+class FlavorQuota(msgspec.Struct, frozen=True, kw_only=True):
+    """Quota of one flavor x resource in a Kueue object."""
+
+    flavor: str
+    resource: str
+    guaranteed: int
+    borrow_limit: int | None = None
+    lend_limit: int | None = None
+
+
+class ClusterQueueObject(NamedObject, frozen=True, kw_only=True):
+    """A Kueue ``ClusterQueue``; cohort "" stands alone."""
+
+    kind: ClassVar = "ClusterQueue"
+    cohort: str = ""
+    weight: Decimal
+    created_ms: int = 0
+    quotas: tuple[FlavorQuota, ...]
+    rules: ClusterQueue
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
+
+
+class CohortObject(NamedObject, frozen=True, kw_only=True):
+    """A Kueue ``Cohort``; its versions name the parent in different fields."""
+
+    kind: ClassVar = "Cohort"
+    parent: str = ""
+    parent_path: Path = ("spec", "parentName")
+    weight: Decimal
+    created_ms: int = 0
+    quotas: tuple[FlavorQuota, ...]
+    resource_groups: tuple[ResourceGroup, ...]
+
+
+class FlavorObject(Object, frozen=True, kw_only=True):
+    """A Kueue ``ResourceFlavor``."""
+
+    kind: ClassVar = "ResourceFlavor"
+    flavor: ResourceFlavor
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
+
+    def key(self) -> str:
+        """Return its name."""
+        return self.flavor.name
+
+
+class LocalQueueObject(Object, frozen=True, kw_only=True):
+    """A Kueue ``LocalQueue``."""
+
+    kind: ClassVar = "LocalQueue"
+    local_queue: LocalQueue
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
+
+    def key(self) -> str:
+        """Return ``namespace/name``."""
+        return full_name(self.local_queue)
+
+
+class KueueSettingsObject(Object, frozen=True, kw_only=True):
+    """Kueue's ``Configuration``, as far as scheduling reads it."""
+
+    kind: ClassVar = "Configuration"
+    is_single: ClassVar = True
+    settings: KueueSettings
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
+
+
+class WorkloadPriorityClassObject(NamedObject, frozen=True, kw_only=True):
+    """A Kueue ``WorkloadPriorityClass``."""
+
+    kind: ClassVar = "WorkloadPriorityClass"
+    value: int
+
+
+class KueuePodSet(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod set of a Kueue Workload; ``admitted`` is how many have quota, with their flavors."""
+
+    name: str
+    count: int
+    min_count: int
+    requests: ByResource  # of one pod
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
+    constraints: PodConstraints
+    admitted: int = 0
+    flavors: Mapping[str, str] = msgspec.field(default_factory=dict)
+    without_effect: tuple[Path, ...] = ()
+
+
+class KueueWorkloadObject(NamespacedObject, frozen=True, kw_only=True):
+    """A Kueue ``Workload``; ``admitted_ms`` is None while it has no quota reserved."""
+
+    kind: ClassVar = "Workload"
+    identity: Identity = UNIDENTIFIED
+    local_queue: str
+    pod_sets: tuple[KueuePodSet, ...]
+    priority: int | None = None
+    priority_class: str = ""
+    priority_class_path: Path = ("spec", "priorityClassRef", "name")
+    priority_class_kind: PriorityClassKind = ""  # "": of either kind
+    active: bool = True
+    finished: bool = False
+    evicted: bool = False
+    created_ms: int = 0
+    admitted_ms: int | None = None
+    admitted_by: str = ""  # the ClusterQueue that reserved its quota
+    requeued_ms: int | None = None
+    back_off_until_ms: int | None = None
+    preempted_ms: int | None = None
+    preempting: bool = False
+    max_execution_s: int | None = None
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet

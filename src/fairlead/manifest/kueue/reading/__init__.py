@@ -1,0 +1,1 @@
+"""Reads Kueue's objects: one manifest to one typed object."""

@@ -1,0 +1,150 @@
+"""Reads Kueue's Configuration, as far as it decides what runs.
+
+The object configures a whole controller: web hooks, metrics, frameworks. All that is passed over in
+silence; only fair sharing, admission fair sharing, feature gates and where an evicted workload
+queues up again are read.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from fairlead.manifest.core.read_length import positive_ms
+from fairlead.manifest.kueue.objects import KueueSettingsObject
+from fairlead.manifest.kueue.reading.shared_fields import given_fields
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.path import Path, quote
+from fairlead.policy.kueue.settings import (
+    BOTH_STRATEGIES,
+    AdmissionFairSharing,
+    KueueSettings,
+    Strategy,
+)
+
+RequeuedBy: TypeAlias = Literal["Eviction", "Creation"]
+
+_REQUEUED_BY: Final[Mapping[str, RequeuedBy]] = {"Eviction": "Eviction", "Creation": "Creation"}
+_VALID_STRATEGIES: Final[Mapping[tuple[str, ...], tuple[Strategy, ...]]] = {
+    (): BOTH_STRATEGIES,
+    BOTH_STRATEGIES: BOTH_STRATEGIES,
+    BOTH_STRATEGIES[:1]: BOTH_STRATEGIES[:1],
+    BOTH_STRATEGIES[1:]: BOTH_STRATEGIES[1:],
+}
+_SAMPLING_INTERVAL_MS: Final = 5 * 60 * 1000
+_DAY_MS: Final = 24 * 60 * 60 * 1000  # stands for a half-life that is refused
+
+
+def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
+    """Read a Configuration of v1beta2 or v1beta1."""
+    top.ignore(*top.keys())
+    is_old = top.text("apiVersion", "").endswith("/v1beta1")
+    fair_sharing = top.mapping("fairSharing")
+    gates = top.mapping("featureGates")
+    waiting = top.mapping("waitForPodsReady")
+    settings = KueueSettings(
+        fair_sharing=_is_enabled(fair_sharing, top.has("fairSharing"), is_old),
+        strategies=_strategies(fair_sharing),
+        admission_fair_sharing=_admission_fair_sharing(top),
+        feature_gates=tuple((name, gates.boolean(name)) for name in sorted(gates.keys())),
+        requeued_by=_requeued_by(waiting),
+    )
+    without_effect = (
+        *given_fields(top, "multiKueue"),
+        *_blocked_admission(waiting, is_old),
+        *_changed_resources(top.mapping("resources")),
+    )
+    top.finish()
+    return KueueSettingsObject(source=top.source, settings=settings, without_effect=without_effect)
+
+
+def _is_enabled(fair_sharing: Cursor, is_there: bool, is_old: bool) -> bool:
+    """Return whether fair sharing is on: in v1beta1 if enabled, in v1beta2 if it is there."""
+    enable = fair_sharing.boolean("enable", None)
+    if is_old:
+        return enable is True
+    if enable is not None:
+        fair_sharing.warn(
+            "enable",
+            "other-version",
+            "found enable, which v1beta2 has no more: fair sharing is on if fairSharing is there; "
+            "it was read as in v1beta1",
+            "remove enable" if enable else "remove fairSharing",
+        )
+    return is_there and enable is not False
+
+
+def _strategies(fair_sharing: Cursor) -> tuple[Strategy, ...]:
+    listed = fair_sharing.texts("preemptionStrategies")
+    valid = _VALID_STRATEGIES.get(listed)
+    if valid is not None:
+        return valid
+    one, other = BOTH_STRATEGIES
+    fair_sharing.error(
+        "preemptionStrategies",
+        "bad-choice",
+        f"found [{', '.join(map(quote, listed[:4]))}], "
+        f"expected [{one}], [{other}] or [{one}, {other}]",
+        f"write [{one}, {other}], which is also the default",
+    )
+    return BOTH_STRATEGIES
+
+
+def _admission_fair_sharing(top: Cursor) -> AdmissionFairSharing | None:
+    given = top.mapping("admissionFairSharing")
+    if not top.has("admissionFairSharing"):
+        return None
+    weights = given.mapping("resourceWeights")
+    return AdmissionFairSharing(
+        half_life_ms=_half_life_ms(given),
+        sampling_interval_ms=positive_ms(given, "usageSamplingInterval", _SAMPLING_INTERVAL_MS),
+        resource_weights=tuple(
+            (resource, weights.factor(resource)) for resource in sorted(weights.keys())
+        ),
+    )
+
+
+def _requeued_by(waiting: Cursor) -> RequeuedBy:
+    """Read from when a workload queues whose pods were not ready in time; pass over the rest."""
+    strategy = waiting.mapping("requeuingStrategy")
+    for each in (waiting, strategy):
+        each.ignore(*each.keys())
+    return strategy.choice("timestamp", _REQUEUED_BY, "Eviction")
+
+
+def _blocked_admission(waiting: Cursor, is_old: bool) -> tuple[Path, ...]:
+    """Tell where it is said that all wait for the pods of those admitted before, if it is."""
+    enabled = waiting.boolean("enable", False) if is_old else False  # which also blocks by default
+    blocks = waiting.boolean("blockAdmission", enabled) and (enabled or not is_old)
+    key = "blockAdmission" if waiting.has("blockAdmission") else "enable"
+    return ((*waiting.path(), key),) if blocks else ()
+
+
+def _changed_resources(resources: Cursor) -> tuple[Path, ...]:
+    """Tell where it is said that a workload asks for something else than its pods, if it is."""
+    resources.ignore(*resources.keys())
+    changing = [
+        key for key in ("transformations", "deviceClassMappings") if _has_items(resources, key)
+    ]
+    if resources.texts("excludeResourcePrefixes"):
+        changing.append("excludeResourcePrefixes")
+    if resources.text("quotaCheckStrategy", "") == "IgnoreUndeclared":
+        changing.append("quotaCheckStrategy")
+    return given_fields(resources, *changing)
+
+
+def _has_items(resources: Cursor, key: str) -> bool:
+    items = resources.items(key)
+    for item in items:
+        item.ignore(*item.keys())
+    return bool(items)
+
+
+def _half_life_ms(given: Cursor) -> int:
+    """Read the half-life of past use. Kueue takes one that is left out for 0."""
+    key = "usageHalfLifeTime"
+    why = ": without a half-life Kueue forgets all past use at once, so that admission fair "
+    why += "sharing changes nothing"
+    fix = "write the time after which past use counts half, such as 168h, "
+    fix += "or remove admissionFairSharing"
+    if not given.has(key):
+        given.error(key, "out-of-range", f"found nothing, expected more than 0{why}", fix)
+    return positive_ms(given, key, _DAY_MS, why, fix)

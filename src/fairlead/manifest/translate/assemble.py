@@ -1,0 +1,76 @@
+"""From all objects of one input to a cluster state, with everything that is wrong with them."""
+
+from collections.abc import Iterable, Sequence
+
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.objects import Object, PodObject, pod_id
+from fairlead.manifest.core.tree_checks import only_one, place, refuse_duplicates
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.path import quote
+from fairlead.manifest.translate.assembly_rules import OF_FILES, AssemblyRules
+from fairlead.manifest.translate.translator import Translator
+from fairlead.model.workload import PodId
+from fairlead.policy.contract import PolicyName
+
+
+def assemble(
+    policy: PolicyName, objects: Collection, findings: Findings, rules: AssemblyRules = OF_FILES
+) -> Assembled | None:
+    """Return the state that *objects* describe, or None if any finding of the run is an error.
+
+    The order in which the objects were read changes nothing. Cost: about one look at every object,
+    and sorting.
+    """
+    translator = Translator(policy, rules)
+    family = translator.family
+    _take_all(translator, objects, findings)
+    family.check_objects(findings)
+    if not family.finds_while_settling and findings.has_errors:
+        return None
+    translator.settle(findings if family.finds_while_settling else None)
+    family.check_units(list(translator.units.values()), findings)
+    if findings.has_errors:
+        return None
+    family.complete(translator.state, findings)
+    return Assembled(state=translator.state, settings=translator.settings)
+
+
+def _take_all(translator: Translator, objects: Collection, findings: Findings) -> None:
+    """Let *translator* know every object. A name, or the uid of a pod, twice is an error.
+
+    Objects are taken by name, so that no order of files matters.
+    """
+    unique = translator.family.unique
+    for kind, found in objects.by_type().items():
+        for each in sorted(unique.get(kind, _each_name_once)(found, findings), key=_key):
+            translator.take(each)
+    _refuse_shared_ids(translator.mirror.of(PodObject).values(), findings)
+
+
+def _key(each: Object) -> str:
+    return each.key()
+
+
+def _each_name_once(found: Sequence[Object], findings: Findings) -> Iterable[Object]:
+    kind = found[0].kind
+    if found[0].is_single:
+        single = only_one(found, kind, findings)
+        return () if single is None else (single,)
+    return refuse_duplicates(found, _key, kind, findings)
+
+
+def _refuse_shared_ids(pods: Iterable[PodObject], findings: Findings) -> None:
+    firsts: dict[PodId, PodObject] = {}
+    for pod in pods:
+        first = firsts.setdefault(pod_id(pod), pod)
+        if first is not pod:
+            pod.source.report(
+                findings,
+                "error",
+                "duplicate-object",
+                ("metadata", "uid"),
+                f"found the uid {quote(pod_id(pod))} a second time, expected another for each pod; "
+                f"the first is at {place(first.source, ('metadata', 'uid'))}",
+                "remove the uid of a pod that was copied",
+            )

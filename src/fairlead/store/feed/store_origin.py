@@ -1,0 +1,171 @@
+"""Reads usage from a usage store, up to a moment."""
+
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import Protocol
+
+from fairlead.errors import FairleadError, StoreError
+from fairlead.store.feed.guarantees import GuaranteesTold, UntoldGuaranteesError
+from fairlead.store.feed.reading import Act, Reading, problem_of, without_fading
+from fairlead.store.file.usage_store import UsageStore
+from fairlead.usage.entries import Capacity, Guarantee, Held
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.settings import DAY_MS, StoreSource, UsageRules
+from fairlead.usage.timeline import BUCKETS
+from fairlead.usage.window import begins_at
+
+
+class UsageOrigin(Protocol):
+    """Something that knows past use."""
+
+    def read(self, now_ms: int) -> Reading:
+        """All that is known until *now_ms*; StoreError or UsageError if it cannot be read."""
+
+    def close(self) -> None:
+        """Let go of what is open; another reading opens it again."""
+
+
+class StoredOrigin:
+    """Our own file, kept open from one reading to the next: only what is new is read.
+
+    Writers are not blocked: nothing is locked between two readings.
+    """
+
+    def __init__(self, source: StoreSource, rules: UsageRules, *, keeps_plain: bool) -> None:
+        """Open nothing yet."""
+        self._path = Path(source.path)
+        self._rules = rules
+        self._keeps_plain = keeps_plain
+        self._store: UsageStore | None = None
+        self._which: tuple[int, ...] | None = None  # the file that was last read
+        self._guarantees = GuaranteesTold()
+
+    def read(self, now_ms: int) -> Reading:
+        """Take the ledger of the file; entries later than *now_ms* do not count yet."""
+        which = _which_file(self._path)
+        if which != self._which:
+            self.close()  # another file took its place
+            self._which = which
+            self._guarantees = GuaranteesTold()
+        is_first = self._store is None
+        try:
+            return stored_reading(
+                self._opened(),
+                self._rules,
+                now_ms,
+                keeps_plain=self._keeps_plain,
+                guarantees=self._guarantees,
+            )
+        except UntoldGuaranteesError:
+            raise
+        except FairleadError:
+            self.close()
+            if is_first:
+                raise
+        return self.read(now_ms)  # what was open may be the problem
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._store is not None:
+            self._store.close()
+        self._store = None
+
+    def _opened(self) -> UsageStore:
+        if self._store is None:
+            self._store = UsageStore.open(self._path, writes=False)
+        return self._store
+
+
+def _which_file(path: Path) -> tuple[int, ...] | None:
+    """What tells a file from another of the same name; None: there is none.
+
+    StoreError for what is no file, before it is opened: opening a pipe would wait without end.
+    """
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    if not S_ISREG(found.st_mode):
+        what = "a folder" if S_ISDIR(found.st_mode) else "not a regular file"
+        raise StoreError(f"usage store {path}: it is {what}; name a file")
+    return found.st_dev, found.st_ino
+
+
+def stored_reading(
+    store: UsageStore,
+    rules: UsageRules,
+    until_ms: int,
+    *,
+    keeps_plain: bool = False,
+    guarantees: GuaranteesTold | None = None,
+) -> Reading:
+    """All that *store* knows until *until_ms*; what is later is left out.
+
+    All is known up to the last observation, or the last level: acts say nothing of what queues
+    hold. With *keeps_plain* there is a ledger without decay, too. To read again, pass the same
+    *guarantees*, which remember what they have read. Cost: that of
+    `UsageStore.ledger`; if rules fade and both are wanted, that of what the window holds; where
+    only use above guarantees is charged, that of `GuaranteesTold.check`, too. Raises StoreError or
+    UsageError.
+    """
+    # Asked for first: what is written meanwhile is then known to be later.
+    newest_ms = _looked_ms(store, until_ms)
+    taken_ms = until_ms if newest_ms is None else newest_ms
+    problems: tuple[str, ...] = ()
+    if newest_ms is None:
+        what = "is empty" if store.newest_ms is None else "has no entries of what queues hold"
+        problems = (f"usage store {store.path} {what}",)
+    plain = None
+    if keeps_plain and rules.half_life_ms is not None:
+        ledger, plain = fading_and_plain(store, rules, taken_ms)
+    else:
+        ledger = store.ledger(rules, taken_ms)
+        plain = ledger if keeps_plain else None
+    if rules.charge == "over-quota" and newest_ms is not None:
+        guarantees = guarantees or GuaranteesTold()
+        problems = guarantees.check(store, rules, ledger, taken_ms)
+    return Reading(
+        ledger=ledger,
+        plain=plain,
+        acts=_acts(store, taken_ms, until_ms),
+        rules=rules,
+        newest_ms=newest_ms,
+        problems=tuple(map(problem_of, problems)),
+    )
+
+
+def fading_and_plain(store: UsageStore, rules: UsageRules, until_ms: int) -> tuple[Ledger, Ledger]:
+    """The ledger of *rules* until a moment, and the same without fading, in one pass."""
+    fading = Ledger.by(store.resources, rules)
+    plain = Ledger.by(store.resources, without_fading(rules))
+    begin_ms = begins_at(rules.window, until_ms)
+    # The bucket in which a window begins counts in part, and must be whole for that.
+    begin_ms -= 2 * (until_ms - begin_ms) // BUCKETS + rules.resolution_ms
+    for entry in store.entries(begin_ms):
+        if entry.at_ms > until_ms:
+            break
+        fading.take(entry)
+        plain.take(entry)
+    return fading, plain
+
+
+def _looked_ms(store: UsageStore, until_ms: int) -> int | None:
+    """Return until when it is known what queues hold: up to an observation nothing changed.
+
+    A level soon after *until_ms* is an observation, too. One further ahead may be a wrong clock.
+    """
+    last_ms, next_ms = store.levels_around(until_ms)
+    looks_ms = [each for each in (next_ms, store.observed_ms) if each is not None]
+    if last_ms is None or any(until_ms < each <= until_ms + DAY_MS for each in looks_ms):
+        return None if last_ms is None else until_ms
+    return max([last_ms, *[each for each in looks_ms if each <= until_ms]])
+
+
+def _acts(store: UsageStore, after_ms: int, until_ms: int) -> tuple[Act, ...]:
+    if min(store.newest_ms or 0, until_ms) <= after_ms:
+        return ()
+    return tuple(
+        entry
+        for entry in store.entries(after_ms + 1)
+        if not isinstance(entry, Held | Guarantee | Capacity) and entry.at_ms <= until_ms
+    )
