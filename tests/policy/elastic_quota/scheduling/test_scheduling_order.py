@@ -121,7 +121,7 @@ def test_pods_without_quota_start_and_count_nowhere() -> None:
     ]
     assert reasons(planned, "more") == [
         "NoNodeFits",
-        "1 of 1 nodes have too little free gpu",
+        "1 of 1 nodes lack gpu",
         "NobodyLessImportant",
     ]
     list(cycles(state))
@@ -138,10 +138,10 @@ def test_what_each_node_lacks_is_counted() -> None:
     with_node(state, "n5", cordoned=True)
     assert reasons(plan(state), "big") == [
         "NoNodeFits",
-        "2 of 5 nodes have too little free cpu",
+        "2 of 5 nodes lack cpu",
         "1 of 5 nodes are cordoned",
-        "1 of 5 nodes have too little free cpu and gpu",
-        "1 of 5 nodes have too little free gpu",
+        "1 of 5 nodes lack cpu and gpu",
+        "1 of 5 nodes lack gpu",
         "NobodyBorrows",
     ]
 
