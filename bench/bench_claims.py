@@ -20,7 +20,7 @@ from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.api import new_cycle
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
@@ -114,7 +114,7 @@ def _cycle(state: ClusterState, actions: tuple[str, ...], outcome: dict[str, int
 
     def work() -> None:
         with state.trial():
-            decisions = KaiCycle(state, settings, HOUR_MS).decisions()
+            decisions = new_cycle(state, settings, HOUR_MS).decisions()
         assert Counter(type(each).__name__ for each in decisions) == outcome
 
     return work

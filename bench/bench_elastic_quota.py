@@ -7,10 +7,10 @@ from bench.harness import Work, benchmark
 from fairlead.model.events import WorkloadAdded
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
-from fairlead.policy.elastic_quota.claims import Claim
-from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.node_outcome import NodeOutcome
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.preemption.node_search import PodPreemption
+from fairlead.policy.elastic_quota.preemption.victims import NodeOutcome
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 
 OURS = ElasticQuotaSettings()
@@ -21,12 +21,12 @@ EMPTY = 50  # the first namespace without a pod
 def admission() -> Work:
     """Both rules for a pod of an empty namespace, refused because all mins are in use."""
     state, workload = _with(waiting("new", EMPTY))
-    desk = Desk(state, OURS, NOW_MS)
+    context = PlanningContext(state, OURS, NOW_MS)
 
     def admit() -> None:
-        asker = desk.asker(workload, workload.pods()[0])
-        refusal = desk.admission.refusal(asker)
-        assert refusal is not None
+        pending = context.pending_pod(workload, workload.pods()[0])
+        violation = context.admission.violation(pending)
+        assert violation is not None
 
     return admit
 
@@ -107,19 +107,19 @@ def one_more() -> Work:
 
 def _preemption(settings: ElasticQuotaSettings, *, gpus: int) -> Work:
     state, workload = _with(waiting("new", EMPTY, gpus=gpus))
-    desk = Desk(state, settings, NOW_MS)
-    asker = desk.asker(workload, workload.pods()[0])
-    refusal = desk.admission.refusal(asker)
-    desk.holders.cheapest_first()  # the index is kept from plan to plan
-    outcomes = Claim(desk, asker, refusal).outcomes().values()
-    plain = min([each for each in outcomes if each.victims], key=lambda each: each.key)
+    context = PlanningContext(state, settings, NOW_MS)
+    pending = context.pending_pod(workload, workload.pods()[0])
+    violation = context.admission.violation(pending)
+    context.running.by_lowest_priority()  # the index is kept from plan to plan
+    outcomes = PodPreemption(context, pending, violation).outcomes().values()
+    plain = min([each for each in outcomes if each.victims], key=lambda each: each.cost)
 
-    def claim() -> NodeOutcome | None:
-        best = Claim(desk, asker, refusal).best()
+    def preemption() -> NodeOutcome | None:
+        best = PodPreemption(context, pending, violation).best()
         assert best == plain, (best, plain)
         return best
 
-    return claim
+    return preemption
 
 
 def _with(workload: Workload) -> tuple[ClusterState, Workload]:

@@ -4,13 +4,13 @@ from fractions import Fraction
 from typing import Final
 
 from bench.harness import Work, benchmark
-from fairlead.sim.kai_file.kai_simulation import (
+from fairlead.sim.scenario.kai.run_simulator_file import run_kai_simulation
+from fairlead.sim.scenario.kai.simulator_file import (
     KaiSimulation,
     SimulatedJobs,
     SimulatedNodes,
     SimulatedQueue,
 )
-from fairlead.sim.kai_file.run_kai_file import run_kai_simulation
 
 TWO_QUEUES: Final = KaiSimulation(
     cycles=1_024,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness import AbsentInputError, Work, benchmark
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
 from tests.conformance.kueue_cycle import turns
 from tests.conformance.kueue_targets import question_of
 
@@ -45,7 +45,7 @@ def classical() -> Work:
     asked = question_of(_world({}))
 
     def search() -> None:
-        targets = classical_targets(asked.snapshot, asked.claimant)
+        targets = classical_targets(asked.snapshot, asked.preemptor)
         assert len(targets) == 10
 
     return search
@@ -70,7 +70,7 @@ def _fair(changes: dict[str, Any], reasons: dict[str, int]) -> Work:
 
     def search() -> None:
         # A copy knows no order of asking: searches of one cycle that share it take less.
-        targets = fair_targets(asked.snapshot.copy(), asked.claimant, asked.settings)
+        targets = fair_targets(asked.snapshot.copy(), asked.preemptor, asked.settings)
         found = [target.reason for target in targets]
         assert found == [reason for reason, count in reasons.items() for _ in range(count)]
 

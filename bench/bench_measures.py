@@ -17,10 +17,11 @@ from bench.long_scenarios import MONTH_DAYS, month
 from fairlead.model.accounting.queue_tree import QueueSums
 from fairlead.model.axes import QueueName
 from fairlead.model.state import ClusterState
-from fairlead.sim.engine.happenings import Happening
+from fairlead.sim.engine.events import SimulationEvent
 from fairlead.sim.measures.follow_shares import ShareFollower
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.scenario.read.read_scenario import read_scenario
+from fairlead.sim.scenario.rule_sets import RULE_SETS
 from fairlead.sim.scenario.scenario import Scenario, measured_queues
 from fairlead.sim.scenario.settings import with_settings
 from fairlead.sim.scenario.variant.prepare import Prepared, prepare
@@ -36,7 +37,7 @@ class Moment(NamedTuple):
 
     at_ms: int
     until_ms: int
-    happenings: list[Happening]
+    events: list[SimulationEvent]
     queues: list[QueueName]  # of theirs
     sums: dict[QueueName, QueueSums]
 
@@ -47,20 +48,20 @@ class Recorder:
     def __init__(self, state: ClusterState) -> None:
         self._state = state
         self.moments: list[Moment] = []
-        self._happenings: list[Happening] = []
+        self._events: list[SimulationEvent] = []
 
-    def listen(self, happening: Happening) -> None:
+    def listen(self, event: SimulationEvent) -> None:
         """Take notice of what happened."""
-        self._happenings.append(happening)
+        self._events.append(event)
 
     def watch(self, now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
         """Write down what changed in the moment that is over, if something did."""
-        if not self._happenings:
+        if not self._events:
             return
         state = self._state
         sums = {name: _copy(state.sums[name]) for queue in queues for name in state.path(queue)}
-        self.moments.append(Moment(now_ms, until_ms, self._happenings, list(queues), sums))
-        self._happenings = []
+        self.moments.append(Moment(now_ms, until_ms, self._events, list(queues), sums))
+        self._events = []
 
 
 @benchmark("measures: a change among 110 queues", goal_cpu_ms=1.0, operations=CHANGES)
@@ -92,13 +93,12 @@ def _tell(scenario: Scenario, prepared: Prepared, changes: Sequence[Moment]) -> 
     horizon_ms = MONTH_DAYS * DAY_MS
     parents = measured_queues(scenario, state)
     measures = Measures(state.resources, parents, start_ms=start_ms, horizon_ms=horizon_ms)
-    follower = ShareFollower(
-        measures, state, prepared.settings, start_ms=start_ms, horizon_ms=horizon_ms
-    )
+    shares = RULE_SETS["kai"].rule_shares(state, prepared.settings)
+    follower = ShareFollower(measures, state, shares, start_ms=start_ms, horizon_ms=horizon_ms)
     for each in changes:
         state.sums.update(each.sums)
-        for happening in each.happenings:
-            measures(happening)
+        for event in each.events:
+            measures(event)
         follower(each.at_ms, each.until_ms, each.queues)
     measures.end(changes[-1].until_ms)
 

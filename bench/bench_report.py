@@ -17,14 +17,14 @@ from bench.harness import Work, benchmark
 from fairlead.explain.text.reasons import reason_text
 from fairlead.model.axes import Amounts
 from fairlead.model.plan import Reason
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     CapacityChanged,
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.entitlement import EntitlementChange
@@ -71,7 +71,7 @@ def _write_month(folder: Path) -> None:
     result = ResultFolder(folder, "a month", ["month"])
     writer = RunWriter(result.of_run("month"), RESOURCES, reason_text)
     measures = Measures(RESOURCES, PARENTS, start_ms=START_MS, horizon_ms=MONTH_MS)
-    for told in merge(_happenings(), _samples(), key=lambda each: each.at_ms):
+    for told in merge(_events(), _samples(), key=lambda each: each.at_ms):
         if isinstance(told, EntitlementChange):
             measures.change_due(told)
         else:
@@ -98,7 +98,7 @@ def _write_month(folder: Path) -> None:
     result.close()
 
 
-def _happenings() -> Iterator[Happening]:
+def _events() -> Iterator[SimulationEvent]:
     """Tell what happens, by time; of one time as it comes."""
     capacity = dict(zip(RESOURCES, CAPACITY, strict=True))
     yield CapacityChanged(at_ms=START_MS, capacity=capacity)
@@ -121,7 +121,7 @@ def _job(number: int, random: Random) -> Job:
     )
 
 
-def _life(job: Job, random: Random, number: int) -> Iterator[Happening]:
+def _life(job: Job, random: Random, number: int) -> Iterator[SimulationEvent]:
     """Submitted, started, for some told to leave and started again, and done."""
     why = Reason(code="ReclaimedByFairShare", names=(f"queue-{number % QUEUES:02}",))
     at_ms = job.submit_ms + int(random.expovariate(1 / HOUR_MS))
@@ -130,9 +130,7 @@ def _life(job: Job, random: Random, number: int) -> Iterator[Happening]:
     yield Started(at_ms=at_ms, job=job, pods=1, running=1, reason=why)
     if number % EVICTED == 0:
         at_ms += (job.run_ms or 0) // 2
-        yield ToldToLeave(
-            at_ms=at_ms, job=job, pods=1, cause="evicted", beneficiary=None, reason=why
-        )
+        yield Evicted(at_ms=at_ms, job=job, pods=1, cause="evicted", beneficiary=None, reason=why)
         yield Stopped(at_ms=at_ms, job=job, pods=1, running=0, cause="evicted", lost_ms=HOUR_MS)
         at_ms += HOUR_MS
         yield Started(at_ms=at_ms, job=job, pods=1, running=1, reason=why)

@@ -10,10 +10,9 @@ from bench.harness import Work, benchmark
 from bench.kueue_world import RESOURCES, nodes_of, read_world, request_of, usage_of
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.classical_order import ClassicalOrder
-from fairlead.policy.kueue.head import Head, OrderGates
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.tournament import Tournament
+from fairlead.policy.kueue.cycle.order import ClassicalOrder, Head, OrderGates
+from fairlead.policy.kueue.cycle.tournament import Tournament
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 
 GATES = OrderGates()
 

@@ -22,7 +22,7 @@ from bench.long_scenarios import SCENARIOS
 from fairlead.errors import SimulationError
 from fairlead.explain.text.reasons import reason_text
 from fairlead.sim.results.read_result import StoredRun
-from fairlead.sim.run.run_variant import Onlooker, RunOrder, run_variant
+from fairlead.sim.run.run_variant import RunObserver, RunOrder, run_variant
 from fairlead.sim.scenario.read.read_scenario import read_scenario
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.settings import with_settings
@@ -85,7 +85,7 @@ def _read(arguments: argparse.Namespace) -> Scenario:
     return with_settings(result.scenario, dict(arguments.set))
 
 
-class _Days(Onlooker):
+class _Days(RunObserver):
     """Says once a day how far it is."""
 
     def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
@@ -108,7 +108,7 @@ def _run(scenario: Scenario, policy: str, goal_s: int | None) -> None:
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / policy
         began_s, began_wall_s = time.process_time(), time.perf_counter()
-        about = run_variant(order, folder, phrase=reason_text, onlooker=_Days())
+        about = run_variant(order, folder, phrase=reason_text, observer=_Days())
         cpu_s = time.process_time() - began_s
         wall_s = time.perf_counter() - began_wall_s
         jobs = StoredRun(folder).summary.of_cluster

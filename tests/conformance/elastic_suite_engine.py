@@ -10,11 +10,11 @@ from fairlead.model.events import Placement, WorkloadRemoved, WorkloadStarted, W
 from fairlead.model.execution.executor import apply
 from fairlead.model.plan import Evict
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.admission import Refusal, Standing
-from fairlead.policy.elastic_quota.asker import Asker
-from fairlead.policy.elastic_quota.claims import Claim
-from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.preemption.node_search import PodPreemption
+from fairlead.policy.elastic_quota.quota.admission import QuotaCheck, QuotaViolation
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.conformance.elastic_answers import ByResource
 from tests.conformance.elastic_arithmetic import Step
@@ -30,23 +30,23 @@ class EngineArithmetic:
 
     def over_min(self, used: ByResource, minimum: ByResource | None) -> bool:
         """Return whether used alone is over min."""
-        desk, _, _ = _asked(_quota(minimum, None, used), {})
-        return desk.books.now.is_over_min[QueueName("ns1")]
+        context, _, _ = _asked(_quota(minimum, None, used), {})
+        return context.quotas.now.is_over_min[QueueName("ns1")]
 
     def over_min_with(
         self, used: ByResource, minimum: ByResource | None, request: ByResource
     ) -> bool:
         """Return whether used is over min with a request more."""
-        desk, asker, standing = _asked(_quota(minimum, None, used), request)
-        return desk.admission.is_over_min(asker, standing)
+        context, pending, check = _asked(_quota(minimum, None, used), request)
+        return context.admission.is_over_min(pending, check)
 
     def over_max_with(
         self, used: ByResource, maximum: ByResource | None, request: ByResource
     ) -> bool:
         """Return whether used is over max with a request more."""
-        desk, asker, standing = _asked(_quota(None, maximum, used), request)
-        refusal = desk.admission.broken_rule(asker, standing)
-        return refusal is not None and refusal.rule == "OverMax"
+        context, pending, check = _asked(_quota(None, maximum, used), request)
+        violation = context.admission.first_violation(pending, check)
+        return violation is not None and violation.rule == "OverMax"
 
     def used_after(
         self, namespace: str, used: ByResource, known: frozenset[str], steps: Sequence[Step]
@@ -67,7 +67,7 @@ class EngineArithmetic:
         for step in steps:
             with suppress(StateError):  # what counts twice, or is given back twice, does nothing
                 state.apply(_event(state, step))
-            used_now = Desk(state, FAITHFUL, NOW_MS).books.now.used
+            used_now = PlanningContext(state, FAITHFUL, NOW_MS).quotas.now.used
             after.append(amounts_of(state, used_now[QueueName(namespace)]))
         return after
 
@@ -75,12 +75,12 @@ class EngineArithmetic:
 def engine_eligibility(row: Json, settings: ElasticQuotaSettings) -> bool:
     """Return whether the incoming pod may take a place from others, be there need or not."""
     state = state_of(row)
-    desk = Desk(state, settings, NOW_MS)
+    context = PlanningContext(state, settings, NOW_MS)
     for workload in state.workloads.values():
-        desk.nominate_all(workload)
-    asker = desk.asker(*only_pod(state, row["incoming"]))
-    refusal = _unless_hopeless(row, desk, asker)
-    return Claim(desk, asker, refusal).why_not() is None
+        context.restore_nominations(workload)
+    pending = context.pending_pod(*only_pod(state, row["incoming"]))
+    violation = _unless_hopeless(row, context, pending)
+    return PodPreemption(context, pending, violation).ineligible_reason() is None
 
 
 def engine_run(row: Json) -> set[str]:
@@ -96,19 +96,21 @@ def engine_run(row: Json) -> set[str]:
     return {run.pod_sets.names[pod] for run in state.runs.values() for pod in run.pods}
 
 
-def _unless_hopeless(row: Json, desk: Desk, asker: Asker) -> Refusal | None:
+def _unless_hopeless(
+    row: Json, context: PlanningContext, pending: PendingPod
+) -> QuotaViolation | None:
     """Return what refused the pod; a row may say instead that its node can never hold it."""
     if row.get("statusOfNominatedNode") == "UnschedulableAndUnresolvable":
         return None
-    return desk.admission.refusal(asker)
+    return context.admission.violation(pending)
 
 
-def _asked(quota: Json, request: ByResource) -> tuple[Desk, Asker, Standing]:
+def _asked(quota: Json, request: ByResource) -> tuple[PlanningContext, PendingPod, QuotaCheck]:
     pod = {"name": "asks", "namespace": "ns1", "requests": _texts(request)}
     state = state_of({"nodes": [], "quotas": [quota], "pods": [], "incoming": pod})
-    desk = Desk(state, FAITHFUL, NOW_MS)
-    asker = desk.asker(*only_pod(state, pod))
-    return desk, asker, desk.admission.standing(asker, later=False)
+    context = PlanningContext(state, FAITHFUL, NOW_MS)
+    pending = context.pending_pod(*only_pod(state, pod))
+    return context, pending, context.admission.check(pending, after_termination=False)
 
 
 def _quota(minimum: ByResource | None, maximum: ByResource | None, used: ByResource) -> Json:

@@ -17,7 +17,7 @@ from fairlead.model.events import QueueChanged
 from fairlead.model.plan import Reason
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.gates import over_quota, refusal
+from fairlead.policy.kai.fair_share.capacity import over_quota, refusal
 from tests.conformance.kai_amounts import AXES, RESOURCES, amounts, limits, request
 from tests.conformance.kai_division import MALFORMED, named_in
 from tests.conformance.outcome import Outcome

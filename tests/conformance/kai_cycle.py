@@ -22,9 +22,9 @@ from fairlead.model.memory import KaiMemory
 from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodKey, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.api import new_cycle
+from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
-from fairlead.policy.kai.shares import KaiShares
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
 from tests.conformance.kai_world import (
     NOW_MS,
@@ -91,7 +91,7 @@ def _check_action(case: Json, action: str) -> Outcome:
         return Outcome(case["id"], action, "apart", note="KAI's own books were off")
     state = world(case)
     with state.trial():
-        cycle = KaiCycle(state, settings(case, action), NOW_MS)
+        cycle = new_cycle(state, settings(case, action), NOW_MS)
         decisions = cycle.decisions()
         counts = _counted(decisions, cycle.record.undone())
         refusals = cycle.record.refusals()
@@ -123,7 +123,7 @@ def _check_defaults(case: Json) -> Outcome:
         max_consolidation_victims=defaults.max_consolidation_victims,
     )
     with state.trial():
-        cycle = KaiCycle(state, chosen, NOW_MS)
+        cycle = new_cycle(state, chosen, NOW_MS)
         decisions = cycle.decisions()
         counts = _counted(decisions, cycle.record.undone())
     answers = [case[kind]] if kind in case else [recorded, *recorded.get("alternatives", ())]
@@ -142,7 +142,7 @@ def _check_cycles(case: Json) -> Outcome:
         if "kaiInternalAllocated" in expected:
             return Outcome(case["id"], "cycles", "apart", note="KAI's own books were off")
         with state.trial():
-            cycle = KaiCycle(state, settings(case, "cycle"), NOW_MS)
+            cycle = new_cycle(state, settings(case, "cycle"), NOW_MS)
             decisions = cycle.decisions()
             counts = _counted(decisions, cycle.record.undone())
         if counts != _counts(expected):

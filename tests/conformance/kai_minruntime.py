@@ -12,7 +12,7 @@ from fairlead.model.axes import QueueName
 from fairlead.model.events import QueueChanged
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.min_runtime import (
+from fairlead.policy.kai.jobs.min_runtime import (
     GroupPods,
     eviction_stands,
     is_protected,

@@ -11,16 +11,16 @@ from itertools import combinations
 from typing import Any
 
 from fairlead.model.axes import QueueName
-from fairlead.policy.kai.knock_out import KnockOut
-from fairlead.policy.kai.queue_order import (
+from fairlead.policy.kai.fair_share.shares import allocatable, whole_unit
+from fairlead.policy.kai.ordering.queue_order import (
+    Contender,
     QueueNumbers,
-    Standing,
+    contender,
     deciding_rule,
     per_held,
     precedes,
-    standing,
 )
-from fairlead.policy.kai.shares import allocatable, whole_unit
+from fairlead.policy.kai.ordering.tournament import Bracket
 from tests.conformance.kai_amounts import AXES, amounts, limits, next_job, request
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
 from tests.conformance.outcome import Outcome
@@ -78,7 +78,7 @@ def _answers(case: Json) -> tuple[Json, Json]:
     return expected, got
 
 
-def _meeting(left: str, right: str, standings: dict[str, Standing]) -> tuple[str | None, int]:
+def _meeting(left: str, right: str, standings: dict[str, Contender]) -> tuple[str | None, int]:
     """Who is first, None if the answer depends on who is asked; and the rule that decides."""
     one, other = standings[left], standings[right]
     rule = deciding_rule(one, other)
@@ -88,16 +88,16 @@ def _meeting(left: str, right: str, standings: dict[str, Standing]) -> tuple[str
     return left if precedes(one, other) else right, NO_RULE if is_same_age else rule
 
 
-def _winner_of_all(standings: dict[str, Standing]) -> str | None:
+def _winner_of_all(standings: dict[str, Contender]) -> str | None:
     listed = sorted(standings, key=lambda name: standings[name].age)
-    bracket = KnockOut(len(listed), precedes)
+    bracket = Bracket(len(listed), precedes)
     for place, name in enumerate(listed):
         bracket.enter(place, standings[name])
     winner = bracket.winner()
     return None if winner is None else listed[winner]
 
 
-def _standing(queue: Json, total: Json) -> Standing:
+def _standing(queue: Json, total: Json) -> Contender:
     guaranteed = limits(queue, "deserved", absent=0)
     ceiling = limits(queue, "limit", absent=None)
     fair_share = amounts(queue, "fairShare")
@@ -114,4 +114,4 @@ def _standing(queue: Json, total: Json) -> Standing:
     )
     victims = map(request, queue.get("victims") or ())
     taken = tuple(map(sum, zip(AXES.zero, *victims, strict=True)))
-    return standing(numbers, next_job(queue.get("nextJob")), taken=taken)
+    return contender(numbers, next_job(queue.get("nextJob")), taken=taken)

@@ -11,11 +11,16 @@ from typing import Any
 
 from fairlead.model.axes import QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.reclaim_evidence import VerdictEvidence, explain_verdict
-from fairlead.policy.kai.reclaim_gate import reclaim_refusal
-from fairlead.policy.kai.reclaim_judge import Reclaimer, ReclaimJudge, allocated_now
-from fairlead.policy.kai.reclaim_losses import Loss, losses_of
-from fairlead.policy.kai.shares import KaiShare, allocatable
+from fairlead.policy.kai.fair_share.shares import KaiShare, allocatable
+from fairlead.policy.kai.reasons.evidence import VerdictEvidence, explain_verdict
+from fairlead.policy.kai.reclaimable.gate import reclaim_refusal
+from fairlead.policy.kai.reclaimable.judge import (
+    Loss,
+    Reclaimer,
+    ReclaimJudge,
+    allocated_now,
+    losses_of,
+)
 from tests.conformance.kai_amounts import AXES, amounts, next_job, request
 from tests.conformance.kai_capacity import recorded_state
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in

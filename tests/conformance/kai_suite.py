@@ -34,7 +34,7 @@ from fairlead.model.workload import (
     SubGroup,
     Workload,
 )
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.api import new_cycle
 from fairlead.policy.kai.settings import KaiSettings, PackOrSpread
 from tests.conformance.kai_cycle import carry_out, memory_of
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
@@ -94,7 +94,7 @@ def _after_all_rounds(case: Json) -> Found:
         if number:
             _let_leave(state, kept)
         with state.trial():
-            decisions = KaiCycle(state, settings(case), NOW_MS).decisions()
+            decisions = new_cycle(state, settings(case), NOW_MS).decisions()
         found = _statuses(state, decisions, _failed(case))
         carry_out(state, decisions)
     return found

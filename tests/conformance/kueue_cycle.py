@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.queue import ClusterQueue, FlavorFungibility, ResourceGroup
-from fairlead.policy.kueue.cycle import KueueCycle, Turn
-from fairlead.policy.kueue.flavor_assignment import Demand, Waiting
+from fairlead.policy.kueue.cycle.cycle import KueueCycle, Turn
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import Demand, PendingWorkload
 from tests.conformance.kueue_nodes import MALFORMED, world_of
-from tests.conformance.kueue_targets import holder_of, snapshot_of
+from tests.conformance.kueue_targets import admitted_workload, snapshot_of
 from tests.conformance.outcome import Outcome
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ def _compare(case: Json) -> Outcome:
         return Outcome(identity, KIND, "apart", note="Kueue's own answer varies")
     try:
         expected = {each["name"]: _recorded(each) for each in case["result"][KIND]}
-        got = {str(turn.nomination.waiting.name): _told(turn, case) for turn in turns(case)}
+        got = {str(turn.nomination.pending.name): _evicted(turn, case) for turn in turns(case)}
     except MALFORMED as problem:
         note = f"malformed case: {type(problem).__name__}: {problem}"
         return Outcome(identity, KIND, "failed", note=note)
@@ -73,8 +73,8 @@ def _axis(name: str) -> Axis:
     return Axis(resource, flavor)
 
 
-def _waiting(head: Json) -> Waiting:
-    return Waiting(
+def _waiting(head: Json) -> PendingWorkload:
+    return PendingWorkload(
         name=WorkloadName(head["name"]),
         queue=QueueName(f"cq:{head['cq']}"),
         priority=head.get("priority", 0),
@@ -118,16 +118,18 @@ def _recorded(head: Json) -> Json:
     }
 
 
-def _told(turn: Turn, case: Json) -> Json:
+def _evicted(turn: Turn, case: Json) -> Json:
     nomination = turn.nomination
     assignment = nomination.assignment
     number: Mapping[str, int] = {name: at for at, name in enumerate(world_of(case).axes)}
-    names = {holder_of(each, number).name: each["name"] for each in case.get("admitted") or ()}
+    names = {
+        admitted_workload(each, number).name: each["name"] for each in case.get("admitted") or ()
+    }
     mode = "DeferredFit" if turn.outcome == "deferred" else MODES[nomination.mode().name]
     return {
         "mode": mode,
         "flavors": dict(assignment.flavors[0]) if assignment else {},
         "borrow": assignment.borrow if assignment else 0,
         "outcome": turn.outcome,
-        "targets": sorted(f"{names[t.holder.name]}: {t.reason}" for t in turn.targets),
+        "targets": sorted(f"{names[t.workload.name]}: {t.reason}" for t in turn.targets),
     }

@@ -2,7 +2,7 @@
 
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.holder import Usage
+from fairlead.policy.kueue.workloads import Usage
 
 
 def lacking_axes(tree: QuotaTree, queue: QueueName, request: Usage) -> frozenset[int]:

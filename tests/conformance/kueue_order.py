@@ -9,9 +9,9 @@ import json
 from typing import Any
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.head import Head, order_gates
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.tournament import Tournament
+from fairlead.policy.kueue.cycle.order import Head, order_gates
+from fairlead.policy.kueue.cycle.tournament import Tournament
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from tests.conformance.kueue_nodes import MALFORMED, requests_of, world_of
 from tests.conformance.outcome import Outcome
 

@@ -13,12 +13,12 @@ import msgspec
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import BorrowWithinCohort, ClusterQueue, QueuePreemption
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
-from fairlead.policy.kueue.holder import Claimant, Holder, Usage
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.target import Target
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor, Usage
 from tests.conformance.kueue_need import lacking_axes
 from tests.conformance.kueue_nodes import MALFORMED, World, requests_of, world_of
 from tests.conformance.outcome import Outcome
@@ -30,7 +30,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A case as the searches see it."""
 
     snapshot: Snapshot
-    claimant: Claimant
+    preemptor: Preemptor
     settings: KueueSettings
     names: dict[WorkloadName, str]  # a workload is known by its unique identifier
 
@@ -87,7 +87,7 @@ def question_of(case: Json) -> Question:
         if given is None
         else frozenset(number[axis] for axis in requests_of(incoming) if resource(axis) in given)
     )
-    claimant = Claimant(
+    preemptor = Preemptor(
         name=WorkloadName(incoming["name"]),
         queue=queue,
         priority=incoming.get("priority", 0),
@@ -98,14 +98,14 @@ def question_of(case: Json) -> Question:
     admitted = case.get("admitted") or ()
     return Question(
         snapshot=snapshot_of(case, world),
-        claimant=claimant,
+        preemptor=preemptor,
         settings=KueueSettings(
             fair_sharing=True,
             strategies=tuple(case.get("strategies") or BOTH_STRATEGIES),
             feature_gates=tuple((case.get("gates") or {}).items()),
             faithful=True,
         ),
-        names={holder_of(each, number).name: each["name"] for each in admitted},
+        names={admitted_workload(each, number).name: each["name"] for each in admitted},
     )
 
 
@@ -121,13 +121,13 @@ def snapshot_of(case: Json, world: World) -> Snapshot:
             )
             for queue in case["clusterQueues"]
         },
-        holders=[holder_of(each, number) for each in case.get("admitted") or ()],
+        admitted=[admitted_workload(each, number) for each in case.get("admitted") or ()],
     )
 
 
-def holder_of(admitted: Json, number: Mapping[str, int]) -> Holder:
+def admitted_workload(admitted: Json, number: Mapping[str, int]) -> AdmittedWorkload:
     """Return an admitted workload; equal ones give way in the order of their identifiers."""
-    return Holder(
+    return AdmittedWorkload(
         name=WorkloadName(admitted.get("uid") or admitted["name"]),
         queue=QueueName(f"cq:{admitted['cq']}"),
         priority=admitted.get("priority", 0),
@@ -179,7 +179,7 @@ def _check_targets(case: Json) -> tuple[list[object], object]:
     asked = question_of(case)
     result = case["result"]
     rights = [result.get("targets"), *(result.get("alternatives") or ())]
-    got = fair_targets(asked.snapshot, asked.claimant, asked.settings)
+    got = fair_targets(asked.snapshot, asked.preemptor, asked.settings)
     return [_listed(each) for each in rights], _named(got, asked)
 
 
@@ -187,7 +187,7 @@ def _check_classical(case: Json) -> tuple[list[object], object]:
     asked = question_of(case)
     recorded = case["result"]["classical"]
     rights = [recorded.get("targets"), *(recorded.get("alternatives") or ())]
-    got = classical_targets(asked.snapshot, asked.claimant)
+    got = classical_targets(asked.snapshot, asked.preemptor)
     return [_listed(each) for each in rights], _named(got, asked)
 
 
@@ -196,7 +196,7 @@ def _listed(targets: Sequence[Json] | None) -> object:
 
 
 def _named(targets: Sequence[Target], asked: Question) -> object:
-    return sorted(f"{asked.names[each.holder.name]}: {each.reason}" for each in targets)
+    return sorted(f"{asked.names[each.workload.name]}: {each.reason}" for each in targets)
 
 
 CHECKS: dict[str, Callable[[Json], tuple[list[object], object]]] = {

@@ -6,7 +6,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from fairlead.sim.engine.happenings import Finished, Happening, Started, Stopped, ToldToLeave
+from fairlead.sim.engine.events import Evicted, Finished, SimulationEvent, Started, Stopped
 from fairlead.sim.scenario.read.read_scenario import read_scenario
 from fairlead.sim.scenario.variant.prepare import prepare
 from tests.shared_folder import ROOT
@@ -24,7 +24,7 @@ class Story:
         assert result.scenario is not None, "\n".join(map(str, result.findings))
         assert {each.severity for each in result.findings} <= {"advice"}
         self._start_ms = result.scenario.spec.start_ms
-        self._seen: list[Happening] = []
+        self._seen: list[SimulationEvent] = []
         self._steps: dict[str, list[tuple[float, int]]] = defaultdict(lambda: [(0.0, 0)])
         simulation = prepare(result.scenario, result.scenario.by_name[variant]).simulation(
             self._take
@@ -46,7 +46,7 @@ class Story:
 
     def told_to_leave(self) -> list[tuple[float, str]]:
         """Who had to leave when."""
-        told = [each for each in self._seen if isinstance(each, ToldToLeave)]
+        told = [each for each in self._seen if isinstance(each, Evicted)]
         return [(self._second(each.at_ms), each.job.name) for each in told]
 
     def held(self, at: float) -> dict[str, int]:
@@ -66,19 +66,19 @@ class Story:
         )
         return total / (until - since)
 
-    def _take(self, happening: Happening) -> None:
-        self._seen.append(happening)
-        match happening:
+    def _take(self, event: SimulationEvent) -> None:
+        self._seen.append(event)
+        match event:
             case Started(pods=pods):
                 change = pods
             case Stopped(pods=pods) | Finished(pods=pods):
                 change = -pods
             case _:
                 return
-        (amount,) = happening.job.requests.values()
-        steps = self._steps[happening.job.queue]
+        (amount,) = event.job.requests.values()
+        steps = self._steps[event.job.queue]
         level = steps[-1][1] + change * amount // 1000
-        steps.append((self._second(happening.at_ms), level))
+        steps.append((self._second(event.at_ms), level))
 
     def _second(self, at_ms: int) -> float:
         return (at_ms - self._start_ms) / SECOND

@@ -13,9 +13,9 @@ from fairlead.model.plan import Start
 from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import make_policy
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.api import new_cycle
+from fairlead.policy.kai.fair_share.shares import KaiShare, KaiShares
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShare, KaiShares
 from tests.examples.kai_world import NOW_MS, WORLDS, read, story, table_of, told
 from tests.text_table import rows
 
@@ -252,11 +252,11 @@ class Turns:
         self._queues = queues
         self._state = assembled.state
         with assembled.state.trial():
-            self._cycle = KaiCycle(assembled.state, assembled.settings, NOW_MS)
+            self._cycle = new_cycle(assembled.state, assembled.settings, NOW_MS)
             list(self._cycle.decisions(self._turn))
 
     def _turn(self, job: WorkloadName) -> None:
-        standings = [self._cycle.race.standing(QueueName(name)) for name in self._queues]
+        standings = [self._cycle.tournament.contender(QueueName(name)) for name in self._queues]
         shares = [Fraction(*each.share_with_job) for each in standings if each is not None]
         self.seen.append((self._state.workloads[job].queue, shares))
 

@@ -22,7 +22,7 @@ from fairlead.model.queue import ClusterQueue, Cohort
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.shares import KueueShares
+from fairlead.policy.kueue.snapshot.shares import KueueShares
 from tests.scale_examples import scale_examples
 from tests.shared_folder import ROOT
 

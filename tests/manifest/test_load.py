@@ -15,8 +15,8 @@ from fairlead.manifest.text.documents import Document
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.policy.contract import PolicyName
+from fairlead.policy.elastic_quota.quota.shares import ElasticShares
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
-from fairlead.policy.elastic_quota.shares import ElasticShares
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -8,9 +8,9 @@ from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.elastic_quota import random_world as elastic
 from tests.policy.kai import random_worlds as kai
+from tests.policy.kueue.incremental.test_state import LargerHistory
 from tests.policy.kueue.plan_world import NOW_MS
 from tests.policy.kueue.random_plan_world import PlanWorld, plan_worlds
-from tests.policy.kueue.test_followed_state import LargerHistory
 from tests.policy.random_holds import HeldHistory
 from tests.scale_examples import scale_examples
 

@@ -16,7 +16,7 @@ from fairlead.model.events import (
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.shares import KaiShare, KaiShares, allocatable, saturation
+from fairlead.policy.kai.fair_share.shares import KaiShare, KaiShares, allocatable, saturation
 from tests.text_table import number, rows
 
 GPU = 1000  # thousandths of a device

@@ -17,11 +17,11 @@ from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.elastic_quota import random_world as elastic
 from tests.policy.elastic_quota.plan_world import cluster as elastic_cluster
 from tests.policy.kai import random_worlds as kai
-from tests.policy.kai.test_second_cycle import world as kai_world
+from tests.policy.kai.actions.test_look_ahead import world as kai_world
+from tests.policy.kueue.incremental.test_state import LargerHistory
 from tests.policy.kueue.plan_world import NOW_MS
 from tests.policy.kueue.plan_world import cluster as kueue_cluster
 from tests.policy.kueue.random_plan_world import PlanWorld, Row, plan_worlds
-from tests.policy.kueue.test_followed_state import LargerHistory
 from tests.policy.random_holds import random_holds
 from tests.policy.slices import check_slices, slices
 from tests.scale_examples import scale_examples

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 from hypothesis import strategies as st
 
-from fairlead.sim.engine.happenings import Happening
+from fairlead.sim.engine.events import SimulationEvent
 from fairlead.sim.scenario.read.read_scenario import ScenarioResult, read_scenario
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.variant.prepare import Prepared, prepare
@@ -111,17 +111,17 @@ def read(document: Document, policy: str) -> Scenario:
 def run(
     document: Document,
     policy: str,
-    watch: Callable[[Prepared, Happening], None] | None = None,
-) -> list[Happening]:
+    watch: Callable[[Prepared, SimulationEvent], None] | None = None,
+) -> list[SimulationEvent]:
     """Run a scenario under one rule set; *watch* is shown everything as it happens."""
     scenario = read(document, policy)
     prepared = prepare(scenario, scenario.by_name[policy])
-    seen: list[Happening] = []
+    seen: list[SimulationEvent] = []
 
-    def listen(happening: Happening) -> None:
-        seen.append(happening)
+    def listen(event: SimulationEvent) -> None:
+        seen.append(event)
         if watch is not None:
-            watch(prepared, happening)
+            watch(prepared, event)
 
     prepared.simulation(listen).run()
     return seen

@@ -13,11 +13,12 @@ from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy
-from fairlead.sim.engine.happenings import Finished, Happening
+from fairlead.sim.engine.events import Finished, SimulationEvent
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
+from fairlead.sim.scenario.kai.objects import kai_address_book
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
 from fairlead.sim.traces.trace_rules import QueueRule, TraceRules
 from tests.sim.engine.batch_policies import EasyBackfilling, FirstComeFirstServed
@@ -50,16 +51,18 @@ def replay(jobs: list[Job], policy: Policy, *, processors: int, tau_ms: int) -> 
     slowdowns: list[float] = []
     waits: list[int] = []
 
-    def listen(happening: Happening) -> None:
-        if isinstance(happening, Finished):
-            run_ms = happening.job.run_ms
+    def listen(event: SimulationEvent) -> None:
+        if isinstance(event, Finished):
+            run_ms = event.job.run_ms
             assert run_ms is not None
-            took_ms = happening.at_ms - happening.job.submit_ms
-            waits.append(happening.first_start_ms - happening.job.submit_ms)
+            took_ms = event.at_ms - event.job.submit_ms
+            waits.append(event.first_start_ms - event.job.submit_ms)
             slowdowns.append(max(1.0, took_ms / max(run_ms, tau_ms)))
 
     rules = SimulationRules(at_most_every_ms=0)
-    Simulation(state, policy, WorkloadMaker(state, "kai"), FixedWork(jobs), rules, listen).run()
+    Simulation(
+        state, policy, WorkloadMaker(state, kai_address_book(state)), FixedWork(jobs), rules, listen
+    ).run()
     assert len(waits) == len(jobs), "somebody never ran"
     return Means(sum(slowdowns) / len(slowdowns), sum(waits) / len(waits) / 1000)
 

@@ -136,18 +136,18 @@ def test_texts_of_the_time_axis_do_not_meet_however_long_a_run_is(
 def test_an_eviction_tells_its_reason_when_it_is_clicked(browser: Page, report: Path) -> None:
     """It is at 10 s of 30 s: a third of the way along the lane."""
     browser.open(report)
-    assert "Why:" not in text(browser, "#told")
+    assert "Why:" not in text(browser, "#eviction-details")
     left, width, height = middle(browser, "svg.lanes rect.lane")
     browser.click(left + width / 3, height)
-    assert "x of </script>" in text(browser, "#told")
-    assert "Why: because" in text(browser, "#told")
+    assert "x of </script>" in text(browser, "#eviction-details")
+    assert "Why: because" in text(browser, "#eviction-details")
 
 
 def test_an_eviction_tells_its_reason_by_keyboard(browser: Page, report: Path) -> None:
     browser.open(report)
     browser.run("document.querySelector('svg.lanes').focus()")
     browser.press("ArrowRight")
-    assert "Why: because" in text(browser, "#told")
+    assert "Why: because" in text(browser, "#eviction-details")
 
 
 def test_dragging_looks_closer_and_escape_shows_all_again(browser: Page, report: Path) -> None:
@@ -223,7 +223,7 @@ def test_on_paper_all_fits_and_nothing_asks_to_be_clicked(browser: Page, report:
         browser.resize(LANDSCAPE_PX, 729)
         browser.settle()
         assert browser.run("document.documentElement.scrollWidth") <= LANDSCAPE_PX
-        hidden = ".on-screen, .toolbar, .buttons, .told, details, select"
+        hidden = ".on-screen, .toolbar, .buttons, .eviction-details, details, select"
         shown = f"[...document.querySelectorAll({hidden!r})].filter(each => each.checkVisibility())"
         assert browser.run(f"{shown}.length") == 0
         assert text(browser, ".on-screen") != "", "there is something to hide"

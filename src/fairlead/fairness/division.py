@@ -24,22 +24,22 @@ from fairlead.fairness.division_steps import FinalStep, GuaranteeStep, StepRecor
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one queue may have of one resource, and what it asks for. No number is negative."""
+    """The claim of one queue on one resource: its bounds and its request. No number is negative."""
 
-    guaranteed: int | None  # None: all there is
+    guaranteed: int | None  # None: the whole amount
     ceiling: int | None  # None: no limit
-    weight: int  # relative to its siblings', on any scale that they share; 0: no more than that
+    weight: int  # relative to its siblings', on any common scale; 0: nothing beyond the guarantee
     requested: int
     usage_e9: int = 0  # past usage in billionths of the cluster's capacity
 
 
 class Guarantees(NamedTuple):
-    """Siblings after step 1, and who of them takes part in step 2."""
+    """Siblings after step 1, and which of them take part in step 2."""
 
     requestable: tuple[int, ...]  # per sibling: the request, cut at the ceiling
     granted: tuple[int, ...]  # per sibling
     granted_total: int
-    levels: tuple[Wanting, ...]  # the highest priority first
+    levels: tuple[Wanting, ...]  # highest priority first
 
 
 def divide(
@@ -51,15 +51,15 @@ def divide(
     k: Fraction,
     steps: StepRecorder | None = None,
 ) -> list[int]:
-    """Divide *amount* among *claims* and return each one's share, in the same order.
+    """Divide *amount* among *claims* and return the share of each, in the same order.
 
-    *levels* groups the positions of the claims by priority, the highest first, each group ordered
-    oldest first, then by name: that order settles equal fractions. *unit* is the whole unit in
+    *levels* groups the indexes of the claims by priority, highest first, each group ordered oldest
+    first, then by name: that order breaks ties between equal fractions. *unit* is the whole unit in
     base units; *k* says how strongly usage counts, 0 or less not at all.
 
     The shares sum to at most ``max(amount, guarantees granted)``, and each stays below
-    ``min(ceiling, requested) + unit``. Cost: O(unsatisfied) per round, and one sort per level
-    with left-over units; each round but the last of a level satisfies someone.
+    ``min(ceiling, requested) + unit``. Cost: O(unsatisfied) per round, and one sort per level with
+    left-over units; each round but the last of a level satisfies at least one sibling.
     """
     guarantees = settle_guarantees(amount, claims, levels)
     return divide_rest(amount, guarantees, unit=unit, k=k, steps=steps)
@@ -68,10 +68,10 @@ def divide(
 def settle_guarantees(
     amount: int, claims: Sequence[Claim], levels: Sequence[Sequence[int]]
 ) -> Guarantees:
-    """Step 1: give everybody what is guaranteed, as far as it is asked for and permitted.
+    """Step 1: grant each sibling its guarantee, as far as it is requested and permitted.
 
-    *amount* matters only to a guarantee of all there is. Without one, the result can be kept
-    for as long as the claims stay the same.
+    *amount* matters only for a guarantee of the whole amount. Without one, the result can be kept
+    while the claims stay the same.
     """
     requestable = []
     granted = []
@@ -166,10 +166,10 @@ def _hand_out_leftovers(
     unit: int,
     steps: StepRecorder | None,
 ) -> int:
-    """Give a unit to each who remembers a fraction, the largest first; returns the rest.
+    """Give one unit to each sibling with a fraction, largest fraction first; returns the rest.
 
-    Neither need nor ceiling is asked here: this is how a share comes to exceed the request by
-    part of a unit.
+    Neither need nor ceiling is checked here: this is how a share can exceed the request by part of
+    a unit.
     """
     ranking, denominator = level.ranking()
     for place, (_, sibling) in enumerate(ranking):

@@ -1,10 +1,10 @@
 """One priority level of a division: rounds among its unsatisfied siblings, and their ranking.
 
-A round offers every unsatisfied sibling its portion of what remains. Who needs no more than the
-portion gets the need and is done; the others get the whole units of it and remember the
-fraction. A level keeps parallel lists of those who are still unsatisfied, because a round is
-then a handful of passes at the speed of C, and of each past round three numbers, from which the
-remembered fractions are worked out if anything is left to hand out by them.
+A round offers every unsatisfied sibling its portion of what remains. A sibling that needs no more
+than the portion gets its need and is done; the others get the whole units of it and keep the
+fraction for step 3. A level keeps parallel lists of the unsatisfied siblings, because a round is
+then a handful of passes at the speed of C, and three numbers of each past round, from which the
+fractions are computed if units are left over.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from fairlead.fairness.division_weights import net_share_weights, usage_terms
 
 
 class Wanting(NamedTuple):
-    """The siblings of one level that have weight and want more than their guarantee.
+    """The siblings of one level that have weight and need more than their guarantee.
 
-    Parallel tuples, in the order that settles equal fractions: older first, then by name.
+    Parallel tuples, in the order that breaks ties: older first, then by name.
     """
 
     siblings: tuple[int, ...]
@@ -30,15 +30,15 @@ class Wanting(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What a round comes down to: portion = remaining * share weight / share_weight_total."""
+    """The terms of a round: portion = remaining * share weight / share_weight_total."""
 
     remaining: int  # at its start
-    weight_total: int  # of the siblings who were unsatisfied then
+    weight_total: int  # of the siblings that were unsatisfied then
     share_weight_total: int
 
 
 class Level:
-    """The rounds of one level: who is unsatisfied now, and the terms of the past rounds."""
+    """The rounds of one level: the siblings unsatisfied now, and the terms of past rounds."""
 
     __slots__ = (
         "_entitlements",
@@ -51,7 +51,7 @@ class Level:
     )
 
     def __init__(self, wanting: Wanting, *, unit: int, k: Fraction) -> None:
-        """Usage that is 0 everywhere is as good as none, and cheaper to divide by."""
+        """Take usage that is 0 everywhere as none, which is cheaper to divide by."""
         self.siblings, self.needs, weights, usages_e9 = wanting
         self.rounds: list[Round] = []
         self._unit = unit
@@ -63,23 +63,23 @@ class Level:
             self._weight_scale = self._entitlements[0] // weights[0]
 
     def share_weights(self, weight_total: int) -> Sequence[int]:
-        """The share weight of each unsatisfied sibling in a round with that sum of weights."""
+        """Return the share weight of each unsatisfied sibling, given that sum of weights."""
         if not self._penalties:
             return self._entitlements
         return net_share_weights(self._entitlements, self._penalties, weight_total)
 
     def next_round(self, remaining: int) -> tuple[Round, Sequence[int]]:
-        """The terms of the next round, and the share weight of each unsatisfied sibling."""
+        """Return the terms of the next round, and the share weight of each unsatisfied sibling."""
         weight_total = sum(self._entitlements) // self._weight_scale
         shares = self.share_weights(weight_total)
         return Round(remaining, weight_total, sum(shares)), shares
 
     def play_round(self, terms: Round, shares: Sequence[int]) -> tuple[int, bool]:
-        """Give out one round; returns what remains, and whether another must follow.
+        """Run one round; returns what remains, and whether another must follow.
 
-        Another must if someone needed strictly less than the portion. Portions are exact and sum
-        to all that remained, so in that case something is always left for the next round. When
-        the share weights are all 0, nobody gets anything and the level is at its end.
+        Another must follow if a sibling needed strictly less than its portion. Portions are exact
+        and sum to all that remained, so in that case something is always left for the next round.
+        If the share weights are all 0, no sibling gets anything and the level ends.
         """
         remaining, _, divisor = terms
         if divisor == 0:
@@ -111,21 +111,21 @@ class Level:
         self._penalties = tuple(compress(self._penalties, unmet))
 
     def ranking(self) -> tuple[list[tuple[int, int]], int]:
-        """Who remembers a fraction, the largest first, then older, then by name.
+        """Return the siblings that keep a fraction, largest first, then older, then by name.
 
-        Pairs of numerator and sibling, and the denominator that the numerators share.
+        Pairs of numerator and sibling, and their common denominator.
         """
         numerators, denominator = self.remembered()
         pairs = zip(numerators, self.siblings, strict=True)
-        # The sort is stable and the siblings stand in the order of age and name.
+        # The sort is stable and the siblings are in the order of age and name.
         ranked = sorted(compress(pairs, numerators), key=itemgetter(0), reverse=True)
         return ranked, denominator
 
     def remembered(self) -> tuple[list[int], int]:
-        """The fraction of a unit that each unsatisfied sibling remembers; 0 for none.
+        """Return the fraction of a unit that each unsatisfied sibling keeps; 0 for none.
 
-        Numerators, and the denominator that they share. The newest round counts unless the
-        portion was whole there, then the one before, and so on.
+        Numerators, and their common denominator. The newest round counts unless the portion was
+        whole there, then the one before, and so on.
         """
         numerators = [0] * len(self.siblings)
         denominator = 1

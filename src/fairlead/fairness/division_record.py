@@ -1,7 +1,7 @@
-"""Putting down what a division has just done, in the form that a person can be shown.
+"""Records what a division has just done, in a form that can be shown to people.
 
-The division calls this only when somebody listens. It reads what the level did and derives
-nothing that decides a share.
+The division calls this only if it has a recorder. It reads what the level did and computes nothing
+that decides a share.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,9 +14,9 @@ from fairlead.fairness.division_steps import LeftoverStep, RoundEntry, RoundStep
 def round_step(
     number: int, level: Level, terms: Round, before: Iterable[tuple[int, int, int, int]]
 ) -> RoundStep:
-    """The record of the round that level *number* has just played.
+    """Return the record of the round that level *number* has just run.
 
-    *before* holds, as they were at its start: sibling, weight, share weight and need.
+    *before* holds, as of its start: sibling, weight, share weight and need.
     """
     total = terms.share_weight_total
     still_needed = dict(zip(level.siblings, level.needs, strict=True))
@@ -56,7 +56,7 @@ def leftover_step(
     granted: int,
     remaining: int,
 ) -> LeftoverStep:
-    """The record of the unit that went to the sibling at *place* in the *ranking* of a level."""
+    """Return the record of the unit given to the sibling at *place* in the *ranking* of a level."""
     numerator, sibling = ranking[place]
     tied = place + 1 < len(ranking) and ranking[place + 1][0] == numerator
     return LeftoverStep(

@@ -1,8 +1,8 @@
-"""The arithmetic of one division, as data: what was given in each step, to whom and why.
+"""The arithmetic of one division as data: what was given in each step, to which sibling and why.
 
-`divide` appends these to a recorder when it is handed one, so that a person who asks about a
-number can be shown the very sums it came from. Siblings are named by their position in the list
-that was divided, levels by theirs (0: the highest priority). Nothing here computes a share.
+`divide` appends these to a recorder if it is given one, so that a share can be explained by the
+very sums that led to it. Siblings are named by their index in the list that was divided, levels by
+theirs (0: the highest priority). Nothing here computes a share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 
 class GuaranteeStep(msgspec.Struct, frozen=True, kw_only=True, tag="guarantee"):
-    """Step 1: everybody's guaranteed amount, as far as it is asked for and permitted."""
+    """Step 1: the guarantee of each sibling, as far as it is requested and permitted."""
 
     amount: int
     requestable: tuple[int, ...]  # per sibling: the request, cut at the ceiling
@@ -32,7 +32,7 @@ class RoundEntry(msgspec.Struct, frozen=True, kw_only=True):
     portion: Fraction  # in base units
     granted: int
     done: bool  # the portion covered the need
-    remembered: Fraction | None  # part of a whole unit that it will be ranked by in step 3
+    remembered: Fraction | None  # part of a whole unit by which it is ranked in step 3
 
 
 class RoundStep(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
@@ -59,7 +59,7 @@ class LeftoverStep(msgspec.Struct, frozen=True, kw_only=True, tag="leftover"):
 
 
 class FinalStep(msgspec.Struct, frozen=True, kw_only=True, tag="final"):
-    """The end: the shares, and what is nobody's."""
+    """The end: the shares, and what no sibling gets."""
 
     shares: tuple[int, ...]
     unclaimed: int
@@ -69,7 +69,7 @@ DivisionStep: TypeAlias = GuaranteeStep | RoundStep | LeftoverStep | FinalStep
 
 
 class StepRecorder(Protocol):
-    """Whatever takes the steps one by one, in order; a list will do."""
+    """Anything that takes the steps one by one, in order, such as a list."""
 
     def append(self, step: DivisionStep, /) -> None:
         """Take the next step."""

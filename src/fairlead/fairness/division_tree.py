@@ -1,9 +1,9 @@
-"""Fair shares of a whole tree of queues, every resource for itself, from the top down.
+"""Fair shares of a whole tree of queues, each resource on its own, from the top down.
 
-The top level divides the cluster's total, and the children of a queue divide its fair share, also
-where its ceiling lies below that. Which queues are siblings, and in which order, changes seldom: a
-tree is sorted once, and every group keeps what follows from its claims alone. What they ask for
-changes all the time, but not everywhere at once; `kept_shares` follows that.
+The top level divides the cluster's total, and the children of a queue divide its fair share, even
+if its ceiling is below that. Which queues are siblings, and in which order, changes rarely: a tree
+is sorted once, and every group keeps what follows from its claims alone. Requests change all the
+time, but not everywhere at once; `kept_shares` follows that.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,9 +29,9 @@ class ShareQueue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SiblingDivision(msgspec.Struct, frozen=True, kw_only=True):
-    """One group of siblings and one resource: who asked, who got what, and every step to it.
+    """One group of siblings and one resource: claims, shares, and every step of the division.
 
-    Steps name siblings by their place in ``siblings`` and levels by theirs in ``priorities``.
+    Steps name siblings by their index in ``siblings`` and levels by theirs in ``priorities``.
     """
 
     parent: str | None
@@ -46,7 +46,7 @@ class SiblingDivision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SiblingGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """The children of one queue by rank: higher priority, then older, then name."""
+    """The children of one queue in order: higher priority, then older, then name."""
 
     parent: int | None  # position in the tree; None: top level
     names: tuple[str, ...]
@@ -68,7 +68,7 @@ class SiblingGroup(msgspec.Struct, frozen=True, kw_only=True):
 class DivisionTree(msgspec.Struct, frozen=True, kw_only=True):
     """Groups of siblings in the order of division, parents before children.
 
-    Make it with `from_queues`. A queue's position is its place in the list of all names.
+    Make it with `from_queues`. A queue's position is its index in the list of all names.
     """
 
     groups: dict[str | None, SiblingGroup]  # by parent
@@ -102,10 +102,10 @@ class DivisionTree(msgspec.Struct, frozen=True, kw_only=True):
 def fair_shares(
     tree: DivisionTree, total: Sequence[int], *, units: Sequence[int], k: Fraction
 ) -> dict[str, tuple[int, ...]]:
-    """The fair share of every queue, per resource, when the top level divides *total*.
+    """Return the fair share of every queue, per resource, if the top level divides *total*.
 
-    *total* and *units* have one entry per resource, like the claims. The result is in the order
-    of division. Cost: that of one `divide` per group of siblings and resource.
+    *total* and *units* have one entry per resource, like the claims. The result is in the order of
+    division. Cost: that of one `divide` per group of siblings and resource.
     """
     columns = []
     for axis, (amount, unit) in enumerate(zip(total, units, strict=True)):
@@ -163,7 +163,7 @@ def _sibling_group(parent: int | None, siblings: Sequence[ShareQueue]) -> Siblin
 
 
 def _guarantees(claims: Sequence[Claim], levels: Sequence[range]) -> Guarantees | None:
-    """Step 1 once and for all, unless someone is guaranteed all there is."""
+    """Return step 1 once and for all, unless a sibling is guaranteed the whole amount."""
     if None in [claim.guaranteed for claim in claims]:
         return None
     return settle_guarantees(0, claims, levels)

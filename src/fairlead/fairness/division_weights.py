@@ -22,10 +22,10 @@ def common_scale(weights: Sequence[Decimal]) -> list[int]:
 
 
 def share_weights(weights: Sequence[int], usages_e9: Sequence[int], k: Fraction) -> list[int]:
-    """The weights that count after usage: ``max(0, w + k * (w - usage))``, on one whole scale.
+    """Return the weights after usage: ``max(0, w + k * (w - usage))``, on one whole scale.
 
     *w* is a weight's part of the sum of *weights*, so the same queue counts for more once others
-    have left. With *k* at 0 or below, or without usage, the ratio is that of *weights*.
+    are gone. With *k* at 0 or below, or without usage, the ratio is that of *weights*.
     """
     entitlements, penalties = usage_terms(weights, usages_e9, k)
     return net_share_weights(entitlements, penalties, sum(weights))
@@ -34,10 +34,10 @@ def share_weights(weights: Sequence[int], usages_e9: Sequence[int], k: Fraction)
 def usage_terms(
     weights: Sequence[int], usages_e9: Sequence[int], k: Fraction
 ) -> tuple[list[int], list[int]]:
-    """The two parts of the share weights that stay the same while siblings come and go.
+    """Return the two parts of the share weights that stay the same while siblings come and go.
 
-    With w = W / sum and k = n / d, ``w + k * (w - u)`` times ``sum * d * 10**9`` is
-    ``W * (d + n) * 10**9 - sum * n * u_e9``: an entitlement less the sum times a penalty.
+    With w = W / sum and k = n / d, ``w + k * (w - u)`` times ``sum * d * 10**9`` is ``W * (d + n) *
+    10**9 - sum * n * u_e9``: an entitlement less the sum times a penalty.
     """
     above = max(0, k.numerator)
     scale = (k.denominator + above) * BILLION

@@ -1,9 +1,9 @@
-"""How far a queue reaches into what others could use: Kueue's dominant resource share.
+"""How much a queue borrows of what others could use: Kueue's dominant resource share.
 
-A queue that borrows is measured, for each resource, by what it borrows against what its
-parent could lend at most. The worst resource counts, divided by the queue's weight. This
-module turns such numbers into a share and puts shares in order; which amounts are borrowed
-and lendable is the quota tree's business.
+A queue that borrows is measured, for each resource, by what it borrows relative to what its parent
+could lend at most. The highest ratio counts, divided by the queue's weight. This module turns such
+numbers into a share and orders shares; which amounts are borrowed and lendable is computed by the
+quota tree.
 """
 
 import math
@@ -14,9 +14,9 @@ from typing import TypeAlias
 import msgspec
 
 Rank: TypeAlias = tuple[bool, float]
-"""Where a share stands among others, as ``DominantShare.rank`` tells."""
+"""The place of a share in the order, as ``DominantShare.rank`` returns it."""
 
-LEAST_RANK: Rank = (False, 0.0)  # of whoever borrows nothing
+LEAST_RANK: Rank = (False, 0.0)  # of a queue that borrows nothing
 
 LARGEST_STATUS = 2**63 - 1  # the status field is a signed 64-bit integer
 
@@ -35,10 +35,10 @@ class DominantShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def rank(self) -> Rank:
-        """The one order of shares: less borrows less, and so is served first.
+        """The one order of shares: a lower rank borrows less, and so is served first.
 
-        Borrowers of weight 0 come after all others and are told apart by their ratio, since
-        their shares are all infinite. Equal ranks mean equal claims: break the tie elsewhere.
+        Borrowers of weight 0 come after all others and are ordered by their ratio, since their
+        shares are all infinite. Equal ranks mean equal claims: break the tie elsewhere.
         """
         weightless = self.weight == 0 and self.ratio != 0
         return (True, self.ratio) if weightless else (False, self.share)
@@ -50,23 +50,23 @@ class DominantShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def borrowing_ratio(borrowed: int, lendable: int) -> float:
-    """Thousandths of the lendable amount that are borrowed; 0 when nothing can be lent.
+    """Return the borrowed part of the lendable amount in thousandths; 0 if nothing can be lent.
 
-    Both amounts become floats before the product and the quotient, in this order, because
-    Kueue does so and its shares are compared bit for bit.
+    Both amounts become floats before the product and the quotient, in this order, because Kueue
+    does so and its shares are compared bit for bit.
     """
     return float(borrowed) * 1000.0 / float(lendable) if lendable > 0 else 0.0
 
 
 def rank_of(ratio: float, weight: float) -> Rank:
-    """The rank of a node whose worst ratio is known: that of its share, without the share."""
+    """Return the rank of a node whose highest ratio is known, without making the share."""
     if ratio == 0:
         return LEAST_RANK
     return (False, ratio / weight) if weight else (True, ratio)
 
 
 def weigh(ratio: float, weight: Decimal, dominant: str | None, borrowing: bool) -> DominantShare:
-    """The share of a node whose worst ratio is known."""
+    """Return the share of a node whose highest ratio is known."""
     if ratio == 0:
         share = 0.0
     elif not weight:
@@ -81,10 +81,10 @@ def weigh(ratio: float, weight: Decimal, dominant: str | None, borrowing: bool) 
 def dominant_share(
     borrowed: Mapping[str, int], lendable: Mapping[str, int], weight: Decimal
 ) -> DominantShare:
-    """The share of a node that borrows these amounts, by resource.
+    """Return the share of a node that borrows these amounts, by resource.
 
-    Of resources with equal ratios the alphabetically first is named dominant. A resource
-    without lendable amount counts as borrowed but not in the ratio. Cost: O(n log n).
+    Of resources with equal ratios the alphabetically first is named dominant. A resource without
+    lendable amount counts as borrowed but not in the ratio. Cost: O(n log n).
     """
     worst, dominant = 0.0, None
     for resource in sorted(borrowed):

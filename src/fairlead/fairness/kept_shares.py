@@ -1,14 +1,12 @@
-"""Fair shares of a tree, kept while requests, past use and the total change, a few at a time.
+"""Fair shares of a tree, kept while requests, past usage and the total change a little at a time.
 
-`division_tree.fair_shares` divides every group of siblings anew. Whoever asks after each change
-would pay for all that exists; here a change costs the groups whose shares it may alter. Two facts
-spare the most, where past use does not count:
-
-- One who lacks something may ask for more, or for less if it still lacks a unit, and nothing
-  changes: every round offered it less than it needed, and so it would again.
-- Where there is enough for all siblings, everybody has what it wants. No round is needed to know:
-  portions add up to all that remains, so as long as somebody lacks something, a round satisfies
-  somebody.
+`division_tree.fair_shares` divides every group of siblings again, which after each change would
+cost all that exists; here a change costs the groups whose shares it may alter. Two facts save the
+most, where past usage does not count. First, a queue that lacks something may request more, or less
+if it still lacks a unit, and nothing changes: every round offered it less than it needed, and would
+do so again. Second, if there is enough for all siblings, each of them has what it needs, and no
+round is needed to know: portions sum to all that remains, so while any sibling lacks something, a
+round satisfies at least one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,10 +43,10 @@ class KeptShares:
         usages_e9: Mapping[str, Sequence[int]] = _NOBODY,
         k: Fraction = _NO_HISTORY,
     ) -> dict[str, tuple[int, ...]]:
-        """Let some queues request other amounts, or have used others; return what now differs.
+        """Change the requests or the past usage of some queues; returns the shares that differ.
 
-        From then on everybody has what `fair_shares` would give with *k*. Cost: that of one
-        `divide` for each group that has to be divided again.
+        Then all shares are what `fair_shares` would give with *k*. Cost: that of one `divide` for
+        each group that has to be divided again.
         """
         for name, amounts in requested.items():
             place = self._places[name]
@@ -69,7 +67,7 @@ class KeptShares:
         return {self._names[place]: self._share(place) for place in sorted(changed)}
 
     def shares(self) -> dict[str, tuple[int, ...]]:
-        """The fair share of every queue, in the order of division."""
+        """Return the fair share of every queue, in the order of division."""
         return {name: self._share(place) for place, name in enumerate(self._names)}
 
     def _share(self, place: int) -> tuple[int, ...]:
@@ -77,7 +75,7 @@ class KeptShares:
 
 
 class _Group:
-    """The places of some siblings in the list of all queues, and sums over them."""
+    """The positions of some siblings in the list of all queues, and sums over them."""
 
     __slots__ = (
         "amount",
@@ -99,19 +97,19 @@ class _Group:
         self.parent = siblings.parent
         self.levels = siblings.levels
         self.wanted = 0  # by all of them together
-        self.granted = 0  # of what is guaranteed to them
-        self.users = 0  # how many have a past use
+        self.granted = 0  # of their guarantees
+        self.users = 0  # how many have past usage
         self.amount: int | None = None  # that was divided; None: not yet
-        self.has_enough = False  # whether everybody had what it wanted then
-        self.changed: set[int] = set()  # who wants something else since then
-        self.owed_all: list[int] = []  # to whom all there is is guaranteed
+        self.has_enough = False  # whether each had all that it needs then
+        self.changed: set[int] = set()  # those with another request since then
+        self.owed_all: list[int] = []  # those that are guaranteed the whole amount
 
 
 class _Axis:
-    """One resource: what everybody claims and has of it, each queue at its place in the tree.
+    """One resource: the claim and the share of each queue, at its position in the tree.
 
-    The steps of the division that look at one claim alone are kept for each place, so that another
-    request costs its own steps, and those of its siblings only where they are divided anew.
+    The steps of the division that read one claim alone are kept for each position, so that another
+    request costs its own steps, and those of its siblings only if they are divided again.
     """
 
     def __init__(self, tree: DivisionTree, axis: int, unit: int) -> None:
@@ -120,18 +118,18 @@ class _Axis:
         self.requested = [0] * len(claims)
         self.usages_e9 = [0] * len(claims)
         self.total: int | None = None  # that was divided last; None: not yet
-        self.k = _NO_HISTORY  # how strongly past use counted then
+        self.k = _NO_HISTORY  # how strongly past usage counted then
         self._unit = unit
         self._guaranteed = [claim.guaranteed for claim in claims]
         self._ceilings = [claim.ceiling for claim in claims]
         self._weights = [claim.weight for claim in claims]
         self._requestable = [0] * len(claims)
-        self._granted = [0] * len(claims)  # of what is guaranteed
-        self._needs = [0] * len(claims)  # above that, of those with weight
+        self._granted = [0] * len(claims)  # of the guarantee
+        self._needs = [0] * len(claims)  # beyond that, of queues with weight
         self._wants = [0] * len(claims)  # what each would have if there were enough
         self._groups: list[_Group] = []
-        self._group_of: list[int] = []  # to which each queue belongs
-        self._beneath: dict[int, int] = {}  # which group divides the share of a queue
+        self._group_of: list[int] = []  # the group of each queue
+        self._beneath: dict[int, int] = {}  # the group that divides the share of a queue
         for number, siblings in enumerate(tree.groups.values()):
             if siblings.parent is not None:
                 self._beneath[siblings.parent] = number
@@ -140,14 +138,14 @@ class _Axis:
             self._group_of += [number] * len(siblings.names)
             places = range(group.first, group.end)
             group.owed_all = [place for place in places if self._guaranteed[place] is None]
-        self.stale: list[int] = []  # groups to be divided anew; a heap: parents come first
+        self.stale: list[int] = []  # groups to divide again; a heap: parents come first
         for place, claim in enumerate(claims):
             self.request(place, claim.requested)
             self.count_use(place, claim.usage_e9)
         self.stale = list(range(len(self._groups)))
 
     def request(self, place: int, requested: int) -> None:
-        """Let one queue request another amount; its share is as before until all is divided."""
+        """Change the request of one queue; its share stays as before until all is divided."""
         self.requested[place] = requested
         ceiling = self._ceilings[place]
         most = requested if ceiling is None or requested < ceiling else ceiling
@@ -158,7 +156,7 @@ class _Axis:
         group = self._groups[number]
         self._grant(group, place)
         before = self._wants[place]
-        # Without weight nobody has more than what is guaranteed.
+        # A queue without weight gets no more than its guarantee.
         is_bounded = not self._weights[place] and self._guaranteed[place] is not None
         now = self._wants[place] = self._granted[place] if is_bounded else most
         group.wanted += now - before
@@ -171,7 +169,7 @@ class _Axis:
                 heappush(self.stale, number)
 
     def count_use(self, place: int, usage_e9: int) -> None:
-        """Let one queue have used another part; its share is as before until all is divided."""
+        """Change the past usage of one queue; its share stays as before until all is divided."""
         before = self.usages_e9[place]
         self.usages_e9[place] = usage_e9
         number = self._group_of[place]
@@ -179,7 +177,7 @@ class _Axis:
         heappush(self.stale, number)
 
     def divide(self, total: int, k: Fraction, changed: set[int]) -> None:
-        """Bring all shares up to date; *changed* gets the places of those that changed."""
+        """Bring all shares up to date; *changed* gets the positions of those that changed."""
         stale, groups, shares = self.stale, self._groups, self.shares
         if total != self.total:
             self.total = total
@@ -203,14 +201,14 @@ class _Axis:
                         heappush(stale, self._beneath[place])
 
     def _weigh(self, k: Fraction) -> None:
-        """Let past use count so much from now on."""
+        """Set how strongly past usage counts from now on."""
         is_other, self.k = k != self.k, k
         for number, group in enumerate(self._groups if is_other else ()):
             if group.users:
                 heappush(self.stale, number)
 
     def _divided(self, group: _Group, amount: int) -> Iterable[tuple[int, int]]:
-        """Return whose share may be another one now, and which."""
+        """Return the queues whose share may have changed, and the shares."""
         if amount != group.amount:
             group.amount = amount
             for place in group.owed_all:
@@ -233,7 +231,7 @@ class _Axis:
         return divided
 
     def _rationed(self, group: _Group, amount: int, has_history: bool) -> list[int]:
-        """Return the shares of siblings where there is too little for all of them."""
+        """Return the shares of siblings if there is too little for all of them."""
         first, end = group.first, group.end
         granted = self._granted[first:end]
         if amount <= group.granted:
@@ -244,7 +242,7 @@ class _Axis:
         return divide_rest(amount, guarantees, unit=self._unit, k=self.k)
 
     def _grant(self, group: _Group, place: int) -> None:
-        """Give a queue what is guaranteed to it, as far as it is asked for and permitted."""
+        """Grant a queue its guarantee, as far as it is requested and permitted."""
         most, guaranteed = self._requestable[place], self._guaranteed[place]
         if guaranteed is None:
             guaranteed = group.amount or 0
@@ -254,7 +252,7 @@ class _Axis:
         self._needs[place] = most - granted if self._weights[place] else 0
 
     def _wanting(self, first: int, level: range, has_history: bool) -> Wanting:
-        """Return who of some siblings takes part in the rounds."""
+        """Return which siblings take part in the rounds."""
         part = slice(first + level.start, first + level.stop)
         needs = self._needs[part]
         return Wanting(
@@ -265,5 +263,5 @@ class _Axis:
         )
 
     def _has_history(self, group: _Group) -> bool:
-        """Return whether past use counts: then who has used enough may get nothing for a while."""
+        """Return whether past usage counts: then a queue that has used enough may get nothing."""
         return group.users > 0 and self.k > 0

@@ -1,4 +1,4 @@
-"""Puts the nodes of a forest in an order in which whole levels can be summed at once."""
+"""Orders the nodes of a forest so that whole levels can be summed at once."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ Family: TypeAlias = tuple[int, slice]
 
 
 class Named(Protocol):
-    """A node that says whose child it is; None: a root."""
+    """A node that names its parent; None: a root."""
 
     @property
     def name(self) -> str: ...
@@ -22,7 +22,7 @@ Node = TypeVar("Node", bound=Named)
 
 
 def parents_first(nodes: Iterable[Node]) -> tuple[list[Node], dict[str, int], list[Family]]:
-    """Return the nodes level by level, siblings together; their positions; the families so formed.
+    """Return the nodes level by level, siblings together; their positions; and their families.
 
     An unknown parent, a cycle or a name used twice is a ``ValueError``. Cost: O(n).
     """
@@ -47,7 +47,7 @@ def parents_first(nodes: Iterable[Node]) -> tuple[list[Node], dict[str, int], li
 
 
 def _unreachable(children: Mapping[str | None, list[Node]]) -> str:
-    """Why no root leads to these parents."""
+    """Return why no root leads to these parents."""
     names = {node.name for siblings in children.values() for node in siblings}
     unknown = sorted(str(parent) for parent in children if parent not in names)
     if unknown:

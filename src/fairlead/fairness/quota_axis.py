@@ -1,7 +1,7 @@
 """One axis (flavor x resource) of the quota tree, as columns indexed by node.
 
-The axes never mix: each holds the quota of every node, what of it is retained, and what is used.
-Nodes are numbers here, parents before children; names and shares are the tree's.
+The axes never mix: each holds the quota of every node, how much of it is retained, and the usage.
+Nodes are numbers here, parents before children; names and shares belong to the tree.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ NOBODY = -1  # the parent of a root
 
 
 class Ranks:
-    """What is known of the nodes' ranks, and what was known before their usage changed."""
+    """The known ranks of the nodes, and those known before their usage changed."""
 
     __slots__ = ("before", "now")
 
@@ -51,9 +51,9 @@ class QuotaAxis:
         usage: list[int],
         ranks: Ranks,
     ) -> None:
-        """Takes over *usage*, which holds the leaves' sums, and completes it.
+        """Take over *usage*, which holds the sums of the leaves, and complete it.
 
-        *ranks* is the tree's: an entry is forgotten when the usage of its node changes.
+        *ranks* belongs to the tree: an entry is removed when the usage of its node changes.
         """
         self.number = axis
         self.nodes = nodes
@@ -72,7 +72,7 @@ class QuotaAxis:
             self.lendable[parent] = self.potential(parent)
 
     def copy(self, ranks: Ranks) -> "QuotaAxis":
-        """The same column of another tree, with usage of its own."""
+        """Return the same column for another tree, with usage of its own."""
         twin = QuotaAxis.__new__(QuotaAxis)  # field by field: `copy` takes four times as long
         twin.number, twin.nodes, twin.parents = self.number, self.nodes, self.parents
         twin.subtree, twin.retained, twin.listed = self.subtree, self.retained, self.listed
@@ -86,7 +86,7 @@ class QuotaAxis:
         """Sum quota and usage from the leaves to the roots, one family at a time."""
         axis, nodes = self.number, self.nodes
         subtree, retained, usage, listed = self.subtree, self.retained, self.usage, self.listed
-        # Right for leaves; that of a parent is put right once its children are summed.
+        # Correct for leaves; that of a parent is set once its children are summed.
         for position, node in enumerate(nodes):
             limit = node.lend_limit[axis]
             if limit is not None:
@@ -104,7 +104,7 @@ class QuotaAxis:
                 retained[parent] = max(0, subtree[parent] - limit)
 
     def _ways(self) -> list[tuple[int, ...]]:
-        """From each node upward, those that retain something or have a limit, then the root."""
+        """From each node upward, the nodes that retain something or have a limit, then the root."""
         ways: list[tuple[int, ...]] = []
         for node, parent in enumerate(self.parents):
             if parent == NOBODY:
@@ -116,7 +116,7 @@ class QuotaAxis:
         return ways
 
     def potential(self, node: int) -> int:
-        """What the node could use at most; its ancestors' values must be known."""
+        """Return what the node could use at most; the values of its ancestors must be known."""
         parent = self.parents[node]
         if parent == NOBODY:
             return self.subtree[node]
@@ -125,11 +125,11 @@ class QuotaAxis:
         return reach if limit is None else min(reach, self.subtree[node] + limit)
 
     def borrow_limit(self, node: int) -> int | None:
-        """How much the node may borrow; None: as much as there is."""
+        """Return how much the node may borrow; None: as much as there is."""
         return self.borrow_limits[node]
 
     def shift(self, node: int, amount: int) -> None:
-        """Change the usage of a leaf, and of its ancestors as far as they notice."""
+        """Change the usage of a leaf, and of its ancestors as far as it reaches them."""
         parents, ranks, before = self.parents, self.ranks.now, self.usage_before
         usage, retained = self.usage, self.retained
         while node != NOBODY and amount:
@@ -140,31 +140,31 @@ class QuotaAxis:
             ranks[node] = None
             later = usage[node] = used + amount
             kept = retained[node]
-            if kept:  # only what exceeds it is noticed, now and later
+            if kept:  # only what exceeds it reaches the parent, now and later
                 amount = max(later, kept) - max(used, kept)
             node = parents[node]
 
     def changes(self) -> set[int]:
-        """The nodes whose usage is not what it was when last asked. Cost: those touched since."""
+        """Return the nodes whose usage changed since the last call. Cost: those touched since."""
         usage, before = self.usage, self.usage_before
         changed = {node for node, amount in before.items() if usage[node] != amount}
         before.clear()
         return changed
 
     def noticed(self, node: int, amount: int) -> int:
-        """By how much the usage of the parent would change with that of the node.
+        """Return by how much the usage of the parent would change with that of the node.
 
-        A parent sees only what exceeds the child's retained quota; it is told by how much that
-        excess changed. One rule for both signs makes removing the inverse of adding.
+        A parent counts only what exceeds the child's retained quota, so it changes by as much as
+        that excess does. One rule for both signs makes removing the inverse of adding.
         """
         retained = self.retained[node]
-        if not retained:  # so for most nodes; usage is never below 0
+        if not retained:  # true for most nodes; usage is never below 0
             return amount
         used = self.usage[node] - retained
         return max(0, used + amount) - max(0, used)
 
     def noticed_at(self, top: int, leaf: int, amount: int) -> int:
-        """By how much the usage of *top* would change with that of *leaf*, at or below it."""
+        """Return by how much the usage of *top* would change with that of *leaf* below it."""
         retained, parents = self.retained, self.parents
         while leaf != top:
             if retained[leaf]:
@@ -173,11 +173,11 @@ class QuotaAxis:
         return amount
 
     def available(self, node: int) -> int:
-        """What the node can still use; may be negative.
+        """Return what the node can still use; may be negative.
 
-        Seen from the node, each borrowing limit on the way to the root bounds the sum of the
-        unused retained quota met so far and the room under that limit. Cost: the nodes on the way
-        that retain something or have a limit.
+        Seen from the node, each borrowing limit on the way to the root bounds the sum of the unused
+        retained quota so far and the room under that limit. Cost: the nodes on the way that retain
+        something or have a limit.
         """
         way = self.ways[node]
         root = way[-1]
@@ -198,10 +198,10 @@ class QuotaAxis:
         return reach if bound is None else min(bound, reach)
 
     def ends_at(self, node: int, *, of_potential: bool) -> int:
-        """The lowest node upward where a limit lower by one would leave *node* one less; else root.
+        """Return the lowest node upward whose limit bounds what *node* can use; else the root.
 
-        A borrowing limit leaves quota + limit - usage. Where that is all that a node can use, the
-        limit counts. The potential is what is available where nothing is used. Cost: O(depth^2).
+        A borrowing limit leaves quota + limit - usage. If that is all that a node can use, the
+        limit counts. The potential is what is available if nothing is used. Cost: O(depth^2).
         """
         while (parent := self.parents[node]) != NOBODY:
             limit = self.borrow_limit(node)
@@ -214,7 +214,7 @@ class QuotaAxis:
         return node
 
     def overs(self) -> dict[int, int]:
-        """Usage above the quota, for every node that lists the axis and has some."""
+        """Return the usage above the quota, for every node that lists the axis and has some."""
         listed = self.listed
         return {
             node: over
@@ -236,14 +236,14 @@ class ResourceAxes:
         self.lendable = dict(zip(axes[0].lendable, totals, strict=True))
 
     def on(self, axes: Mapping[int, QuotaAxis]) -> "ResourceAxes":
-        """The same resource on the columns that stand for its own, by their identity."""
+        """Return the same resource on the columns that replace its own, by their identity."""
         twin = ResourceAxes.__new__(ResourceAxes)
         twin.name, twin.lendable = self.name, self.lendable
         twin.axes = [axes[id(axis)] for axis in self.axes]
         return twin
 
     def over(self, node: int) -> int:
-        """What the node uses above its quota, summed over the flavors that it lists."""
+        """Return what the node uses above its quota, summed over the flavors that it lists."""
         total = 0
         for axis in self.axes:
             over = axis.usage[node] - axis.subtree[node]

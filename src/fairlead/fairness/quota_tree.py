@@ -1,13 +1,14 @@
-"""Who may use whose quota: Kueue's tree of quota, lending and borrowing limits.
+"""Which queue may use which quota: Kueue's tree of quota, lending and borrowing limits.
 
-Every node may bring quota. What a lending limit holds back is *retained*: only the node's own
-subtree can use it. The rest rises to the parent, and through the parent the siblings can borrow
-it, each at most up to its own borrowing limit. Amounts count on axes (flavor x resource), and
-the axes never mix until shares are compared, so the tree is a bundle of independent columns.
+Every node may contribute quota. What a lending limit holds back is *retained*: only the node's own
+subtree can use it. The rest is available to the parent, and through the parent the siblings can
+borrow it, each at most up to its own borrowing limit. Amounts are kept per axis (flavor x
+resource), and the axes never mix until shares are compared, so the tree is a bundle of independent
+columns.
 
-The tree counts; it does not decide who starts or who gives way. A root has no parent that its
-limits could act on: they change neither what is available nor any share. Names and parents must
-be sound already: an unknown parent, a cycle or a name used twice is a ``ValueError``.
+The tree counts; it does not decide what starts or is preempted. A root has no parent that its
+limits could act on: they change neither what is available nor any share. Names and parents must be
+valid already: an unknown parent, a cycle or a name used twice is a ``ValueError``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,16 +32,16 @@ __all__ = ["OF_A_ROOT", "Prospect", "QuotaNode", "QuotaTree"]
 
 
 class Prospect(msgspec.Struct, frozen=True, gc=False):
-    """How a node would stand if more were used below it."""
+    """The borrowing and rank of a node if more were used below it."""
 
     borrows: bool  # on an axis that it lists and more is used of
     rank: Rank
-    noticed: tuple[tuple[int, int], ...]  # by axis, how much more its parent would see; may be 0
+    noticed: tuple[tuple[int, int], ...]  # by axis, how much more its parent would count; may be 0
 
 
 _DOUBT = 1e-12  # far more than what a few operations on floats can be off, as a part of the whole
 
-OF_A_ROOT = Prospect(False, LEAST_RANK, ())  # nobody to borrow from, nobody to notice
+OF_A_ROOT = Prospect(False, LEAST_RANK, ())  # no parent to borrow from
 
 
 class QuotaTree:
@@ -66,7 +67,7 @@ class QuotaTree:
         self._names = list(self._index)
         self._weights = [node.weight for node in ordered]
         self._float_weights = [float(node.weight) for node in ordered]
-        # Of what changes, a share looks at the node's own usage alone: who changes that forgets it.
+        # Of all that changes, a share depends on the node's own usage alone.
         self._ranks = Ranks([None] * len(ordered))
         usage_rows = self._usage_rows(usage or {}, (0,) * len(axis_resources))
         self._axes = [
@@ -93,7 +94,7 @@ class QuotaTree:
         self._is_plain = len(self._resources) == len(self._axes)  # one flavor of each resource
 
     def copy(self) -> "QuotaTree":
-        """A tree of the same quota and usage, whose usage changes on its own from now on."""
+        """Return a tree of the same quota and usage, whose usage changes independently."""
         twin, ranks = QuotaTree.__new__(QuotaTree), Ranks(self._ranks.now.copy())
         axes = {id(axis): axis.copy(ranks) for axis in self._axes}
         resources = [resource.on(axes) for resource in self._resources]
@@ -109,7 +110,7 @@ class QuotaTree:
                 axis.shift(leaf, amount)
 
     def discharge(self, name: str, amounts: Sequence[int]) -> None:
-        """Take usage from a leaf: the exact inverse of ``charge``, at the same cost."""
+        """Subtract usage from a leaf: the exact inverse of ``charge``, at the same cost."""
         leaf = self._leaf(name)
         for axis, amount in zip(self._axes, amounts, strict=True):
             if amount:
@@ -117,22 +118,22 @@ class QuotaTree:
                 assert axis.usage[leaf] >= 0, f"{name}: discharged more than was charged"
 
     def charge_axes(self, name: str, amounts: Iterable[tuple[int, int]]) -> None:
-        """Add usage to a leaf on some axes, by their number. Cost: O(depth x axes touched)."""
+        """Add usage to a leaf on some axes, by their index. Cost: O(depth x axes touched)."""
         leaf = self._leaf(name)
         for number, amount in amounts:
             self._axes[number].shift(leaf, amount)
 
     def discharge_axes(self, name: str, amounts: Iterable[tuple[int, int]]) -> None:
-        """Take usage from a leaf: the exact inverse of ``charge_axes``, at the same cost."""
+        """Subtract usage from a leaf: the exact inverse of ``charge_axes``, at the same cost."""
         leaf = self._leaf(name)
         for number, amount in amounts:
             self._axes[number].shift(leaf, -amount)
 
     def changes(self) -> list[str]:
-        """The nodes whose usage is not what it was when last asked; what was undone is no change.
+        """Return the nodes whose usage changed since the last call; an undone change is none.
 
-        Where all was undone, the rank of then is known again. For one asker: what it was told is
-        not told again. Cost: O(nodes touched since x axes).
+        If everything was undone, the earlier rank is known again. It serves one reader, because
+        each change is returned once. Cost: O(nodes touched since x axes).
         """
         ranks = self._ranks
         changed: set[int] = set()
@@ -145,27 +146,27 @@ class QuotaTree:
         return [self._names[node] for node in changed]
 
     def subtree(self, name: str) -> Amounts:
-        """Quota of the node itself plus what its children do not retain."""
+        """Return the quota of the node itself plus what its children do not retain."""
         node = self._index[name]
         return tuple(axis.subtree[node] for axis in self._axes)
 
     def retained(self, name: str) -> Amounts:
-        """The part of the subtree quota that the lending limit hides from the parent."""
+        """Return the part of the subtree quota that the lending limit keeps from the parent."""
         node = self._index[name]
         return tuple(axis.retained[node] for axis in self._axes)
 
     def potential(self, name: str) -> Amounts:
-        """What the node could use at most if nobody else used anything."""
+        """Return what the node could use at most if no other node used anything."""
         node = self._index[name]
         return tuple(axis.potential(node) for axis in self._axes)
 
     def charged(self, name: str) -> Amounts:
-        """A leaf: all that is charged there. Else: what the children use beyond their retained."""
+        """Return what is charged to a leaf; else what its children use beyond retained quota."""
         node = self._index[name]
         return tuple(axis.usage[node] for axis in self._axes)
 
     def available(self, name: str) -> Amounts:
-        """What the node can still use now; negative where more is in use than is allowed.
+        """Return what the node can still use now; negative if more is in use than is allowed.
 
         Charging an amount lowers it by exactly that amount. Cost: O(depth x axes).
         """
@@ -173,12 +174,12 @@ class QuotaTree:
         return tuple(axis.available(node) for axis in self._axes)
 
     def is_exceeded(self, name: str) -> bool:
-        """True if more is in use than the node is allowed, on any axis. Cost: O(depth x axes)."""
+        """Return whether the node uses more than allowed on any axis. Cost: O(depth x axes)."""
         node = self._index[name]
         return any(axis.available(node) < 0 for axis in self._axes)
 
     def fits(self, name: str, request: Sequence[int]) -> bool:
-        """True if every requested amount is available; an axis not asked for cannot refuse."""
+        """Return whether every requested amount is available; a request of 0 is ignored."""
         node = self._index[name]
         return all(
             amount <= 0 or amount <= axis.available(node)
@@ -186,7 +187,7 @@ class QuotaTree:
         )
 
     def lacking(self, name: str, request: Iterable[tuple[int, int]]) -> list[int]:
-        """The axes of which more is requested than is available, if anything. Cost: as `fits`."""
+        """Return the axes on which more is requested than is available. Cost: that of `fits`."""
         node, axes = self._index[name], self._axes
         lacking = []
         for number, amount in request:
@@ -195,54 +196,54 @@ class QuotaTree:
         return lacking
 
     def available_on(self, name: str, axis: int) -> int:
-        """What the node can still use now of one axis. Cost: O(depth)."""
+        """Return what the node can still use now on one axis. Cost: O(depth)."""
         return self._axes[axis].available(self._index[name])
 
     def potential_on(self, name: str, axis: int) -> int:
-        """What the node could use at most of one axis."""
+        """Return what the node could use at most on one axis."""
         return self._axes[axis].potential(self._index[name])
 
     def charged_on(self, name: str, axis: int) -> int:
-        """What is charged to the node on one axis."""
+        """Return what is charged to the node on one axis."""
         return self._axes[axis].usage[self._index[name]]
 
     def subtree_on(self, name: str, axis: int) -> int:
-        """The subtree quota of the node on one axis; of a leaf, its own."""
+        """Return the subtree quota of the node on one axis; for a leaf, its own."""
         return self._axes[axis].subtree[self._index[name]]
 
     def retained_on(self, name: str, axis: int) -> int:
-        """The part of the subtree quota on one axis that the lending limit hides."""
+        """Return the part of the subtree quota on one axis that the lending limit keeps back."""
         return self._axes[axis].retained[self._index[name]]
 
     def borrow_limit_on(self, name: str, axis: int) -> int | None:
-        """How much the node may borrow of one axis; None: as much as there is."""
+        """Return how much the node may borrow on one axis; None: as much as there is."""
         return self._axes[axis].borrow_limit(self._index[name])
 
     def ends_at(self, name: str, axis: int) -> str:
-        """Where it ends what the node can still use: at whose borrowing limit, else at the root.
+        """Return whose borrowing limit bounds what the node can still use; else the root.
 
-        The lowest node from *name* upward of which a limit lower by one would leave one less.
+        That is the lowest node from *name* upward where a limit lower by one would leave one less.
         """
         node = self._axes[axis].ends_at(self._index[name], of_potential=False)
         return self._names[node]
 
     def potential_ends_at(self, name: str, axis: int) -> str:
-        """Where it ends what the node could use at most, as ``ends_at`` tells of now."""
+        """Return whose limit bounds what the node could use at most; compare ``ends_at``."""
         node = self._axes[axis].ends_at(self._index[name], of_potential=True)
         return self._names[node]
 
     def felt_at(self, name: str, leaf: str, axis: int) -> int:
-        """How much less the node would use if *leaf*, at or below it, used nothing of an axis.
+        """Return how much less the node would use if *leaf* below it used nothing of an axis.
 
-        What a node on the way retains for its own is not felt above it. Cost: O(depth).
+        What a node on the way retains does not count above it. Cost: O(depth).
         """
         column, bottom = self._axes[axis], self._index[leaf]
         return -column.noticed_at(self._index[name], bottom, -column.usage[bottom])
 
     def covering(self, name: str, axis: int, amount: int) -> str | None:
-        """The lowest node, from *name* upward, whose quota covers *amount* more; None if none does.
+        """Return the lowest node from *name* upward whose quota covers *amount* more, or None.
 
-        What a node retains unused is taken first, and only the rest is asked of those above it.
+        What a node retains unused is used first, and only the rest is needed from its ancestors.
         """
         node, column = self._index[name], self._axes[axis]
         while True:
@@ -255,7 +256,7 @@ class QuotaTree:
             node = parent
 
     def borrows(self, name: str) -> tuple[int, ...]:
-        """The axes on which the node uses more than its subtree quota, listed there or not."""
+        """Return the axes on which the node uses more than its subtree quota, listed or not."""
         node = self._index[name]
         return tuple(
             number
@@ -264,7 +265,7 @@ class QuotaTree:
         )
 
     def borrows_any(self, name: str, axes: Iterable[int]) -> bool:
-        """True if the node uses more than its subtree quota on one of *axes*, listed or not."""
+        """Return whether the node uses more than its subtree quota on one of *axes*."""
         node = self._index[name]
         for number in axes:
             axis = self._axes[number]
@@ -273,14 +274,14 @@ class QuotaTree:
         return False
 
     def listed(self, name: str) -> frozenset[int]:
-        """The axes for which the node or one below it lists quota."""
+        """Return the axes for which the node or one below it lists quota."""
         node = self._index[name]
         return frozenset(number for number, axis in enumerate(self._axes) if axis.listed[node])
 
     def borrowed(self, name: str) -> dict[str, int]:
-        """What the node borrows, by resource; resources without borrowing are left out.
+        """Return what the node borrows, by resource; resources without borrowing are left out.
 
-        An unused flavor does not offset another one. A root has nobody to borrow from.
+        An unused flavor does not offset another one. A root has no parent to borrow from.
         """
         node = self._index[name]
         if self._parents[node] == NOBODY:
@@ -299,22 +300,22 @@ class QuotaTree:
         return False
 
     def lendable(self, name: str) -> dict[str, int]:
-        """What the node's parent could use at most, by resource, summed over flavors."""
+        """Return what the node's parent could use at most, by resource, summed over flavors."""
         parent = self._parents[self._index[name]]
         if parent == NOBODY:
             return {}
         return {resource.name: resource.lendable[parent] for resource in self._resources}
 
     def dominant_share(self, name: str) -> DominantShare:
-        """The node's share as of now. Cost: O(axes)."""
+        """Return the node's share as of now. Cost: O(axes)."""
         node = self._index[name]
         ratio, dominant, borrowing = self._worst(node)
         return weigh(ratio, self._weights[node], dominant, borrowing)
 
     def rank(self, name: str) -> Rank:
-        """``dominant_share(name).rank``, remembered until the node's usage changes.
+        """Return ``dominant_share(name).rank``, kept until the node's usage changes.
 
-        Cost: O(1); O(axes) the first time, and after a charge below that the node noticed.
+        Cost: O(1); O(axes) the first time, and after a charge below that reached the node.
         """
         node = self._index[name]
         rank = self._ranks.now[node]
@@ -323,7 +324,7 @@ class QuotaTree:
         return rank
 
     def rank_without(self, name: str, leaf: str, less: Sequence[tuple[int, int]]) -> Rank:
-        """The rank that the node would have if *leaf*, at or below it, used *less*, by axis.
+        """Return the rank that the node would have if *leaf*, at or below it, used *less*, by axis.
 
         All usage stays as it is. Cost: O(axes + depth x axes of less).
         """
@@ -340,9 +341,9 @@ class QuotaTree:
         return rank
 
     def rank_by(self, name: str, axis: int, less: int) -> Rank:
-        """The rank that the node has at least if it uses *less* of an axis.
+        """Return the rank that the node has at least if it uses *less* of an axis.
 
-        Whatever it uses of other resources then, and of other flavors. Cost: O(1).
+        That holds whatever it uses of other resources and flavors then. Cost: O(1).
         """
         node, column = self._index[name], self._axes[axis]
         parent = self._parents[node]
@@ -353,11 +354,11 @@ class QuotaTree:
         return rank_of(borrowing_ratio(over, lendable), self._float_weights[node])
 
     def most_to_lose(self, name: str, axis: int, rank: Rank) -> int | None:
-        """How much less of an axis the node can use at most and still stand at *rank* or above.
+        """Return how much less of an axis the node can use and still have *rank* or a higher one.
 
-        Where that rank is the least, and still borrow. None: there is no telling, because it would
-        stand there by another resource or flavor. May be too much, by what floats cannot tell
-        apart, and never too little. Cost: O(axes).
+        If that rank is the least, it must also still borrow. None: unknown, because another
+        resource or flavor would decide its rank. It may be too much, by the error of floats, and
+        never too little. Cost: O(axes).
         """
         node, column = self._index[name], self._axes[axis]
         parent = self._parents[node]
@@ -380,16 +381,17 @@ class QuotaTree:
         return max(0, over - max(0, kept))
 
     def prospect(self, name: str, more: Sequence[tuple[int, int]]) -> Prospect:
-        """How the node would stand if it used *more*, none below 0, by axis; its usage stays.
+        """Return borrowing and rank of the node if it used *more* by axis, none below 0.
 
-        What its parent would notice leads to the parent's prospect, and so on upward, as if the
-        lowest of them were charged. A root borrows nothing, whatever it uses. Cost: O(axes).
+        Usage stays as it is. What its parent would count leads to the parent's prospect, and so on
+        upward, as if the lowest node were charged. A root borrows nothing, whatever it uses. Cost:
+        O(axes).
         """
         node, axes = self._index[name], self._axes
         parent = self._parents[node]
         if parent == NOBODY:
             return OF_A_ROOT
-        # Nothing is used less, so it stands at least as high as now, or higher by what it uses.
+        # Nothing is used less, so the rank is at least that of now.
         rank = self._ranks.now[node] or self.rank(name)
         noticed, borrows = [], False
         for number, amount in more:
@@ -402,7 +404,7 @@ class QuotaTree:
                 if self._is_plain:
                     ratio = borrowing_ratio(over, axis.lendable[parent])
                     rank = max(rank, rank_of(ratio, self._float_weights[node]))
-            if retained:  # only what exceeds it is noticed, now and later
+            if retained:  # only what exceeds it reaches the parent, now and later
                 amount = max(later, retained) - max(used, retained)
             noticed.append((number, amount))
         if not self._is_plain:
@@ -410,7 +412,7 @@ class QuotaTree:
         return Prospect(borrows, rank, tuple(noticed))
 
     def _rank_with(self, node: int, more: Sequence[tuple[int, int]]) -> Rank:
-        """The rank of a node if it used *more*."""
+        """Return the rank of a node if it used *more*."""
         for number, amount in more:
             self._axes[number].usage[node] += amount
         rank = self._rank(node)
@@ -419,7 +421,7 @@ class QuotaTree:
         return rank
 
     def dominant_shares(self) -> dict[str, DominantShare]:
-        """The share of every node: ``dominant_share`` for all, at a fraction of the cost.
+        """Return the share of every node: ``dominant_share`` for all, at a fraction of the cost.
 
         Cost: O(nodes x axes), with arithmetic only where something is borrowed.
         """
@@ -442,7 +444,7 @@ class QuotaTree:
         return dict(zip(self._index, shares, strict=True))
 
     def _rank(self, node: int) -> Rank:
-        """The rank of ``_worst``, in one loop: no search does anything as often as this."""
+        """Return the rank of ``_worst``, in one loop: no search does anything as often as this."""
         parent = self._parents[node]
         if parent == NOBODY:
             return LEAST_RANK
@@ -458,7 +460,7 @@ class QuotaTree:
         return rank_of(worst, self._float_weights[node])
 
     def _worst(self, node: int) -> tuple[float, str | None, bool]:
-        """The node's worst ratio, its resource, and whether the node borrows at all."""
+        """Return the node's highest ratio, its resource, and whether the node borrows at all."""
         worst, dominant, borrowing = 0.0, None, False
         parent = self._parents[node]
         if parent == NOBODY:
@@ -475,7 +477,7 @@ class QuotaTree:
     def _usage_rows(
         self, usage: Mapping[str, Sequence[int]], nothing: Sequence[int]
     ) -> list[Sequence[int]]:
-        """What is charged at each node itself, in the order of the nodes."""
+        """Return what is charged at each node itself, in the order of the nodes."""
         rows = [nothing] * len(self._parents)
         for name, amounts in usage.items():
             rows[self._index[name]] = amounts
@@ -491,7 +493,7 @@ class QuotaTree:
 def _columns(
     resources: Sequence[ResourceAxes],
 ) -> list[tuple[list[tuple[list[int], list[int], list[bool]]], dict[int, int]]]:
-    """By resource: usage, quota and where it is listed for each flavor; and what can be lent."""
+    """Return usage, quota and listing of each flavor by resource, and what can be lent."""
     return [
         ([(axis.usage, axis.subtree, axis.listed) for axis in each.axes], each.lendable)
         for each in resources

@@ -19,7 +19,7 @@ from fairlead.manifest.objects import OwnSettingsObject
 from fairlead.manifest.read_object import read_identified
 from fairlead.manifest.read_settings import warn_of_other_sections
 from fairlead.manifest.text.collector import paused_collector
-from fairlead.manifest.text.documents import read_bytes, read_documents
+from fairlead.manifest.text.documents import Document, read_bytes, read_documents
 from fairlead.policy.contract import PolicyName
 
 Assembler: TypeAlias = Callable[[Collection, Findings], Assembled | None]
@@ -52,10 +52,12 @@ def load(
     strict: bool = False,
     stdin: BinaryIO | None = None,
     texts: Sequence[tuple[str, str]] = (),
+    made: Sequence[Document] = (),
 ) -> LoadResult:
     """Read every object in *paths* (files, folders, ``-``) and put the cluster together.
 
-    *texts* are read after them, each a name and what a file of that name would hold. The rule set
+    *texts* are read after them, each a name and what a file of that name would hold, and then the
+    documents that were *made*. The rule set
     is that of the queues in the input, unless *policy* says which; the objects of other rule sets
     are then left alone. With *strict*, an unknown field is an error. Never raises for what an input
     holds. Cost: linear in the input.
@@ -64,6 +66,7 @@ def load(
     documents = read_documents(paths, findings, stdin=stdin)
     for name, text in texts:
         documents += read_bytes(text.encode(), name, findings)
+    documents += made
     objects = [identify(document, findings) for document in documents]
     chosen = policy
     if policy is None and (objects or not findings.has_errors):  # else what is wrong is told

@@ -1,1 +1,1 @@
-"""Which node a pod may run on, and which of them it gets; the same for all rule sets, and pure."""
+"""Which nodes a pod fits on, and which of them it gets; pure, and the same for all rule sets."""

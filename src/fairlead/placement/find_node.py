@@ -1,8 +1,8 @@
-"""The node for one pod: the most preferred one that has room and nothing against it.
+"""The node for one pod: the most preferred one that has room and that no constraint rules out.
 
-A node fits if there is room *later* and the pods that are around then allow it. Of those that fit,
-one where all this is so now goes before all that would make the pod wait. That is the only thing
-that comes before the order of the index.
+A node fits if it has room *later*, after termination, and the pods that are there then allow the
+pod. Among the nodes that fit, one where all this is true now comes before all where the pod would
+have to wait. Nothing else comes before the order of the index.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from fairlead.placement.shared_devices import DeviceRule, choose_devices, fits_d
 
 
 class Spot(NamedTuple):
-    """A place for a pod; one that is not there now is there once others have left."""
+    """A place for a pod; one that is not available now is so once other pods are gone."""
 
     node: str
     share: DeviceShare | None
@@ -35,7 +35,7 @@ class Spot(NamedTuple):
 
 
 class NodeFinder:
-    """Finds nodes in one state, through all its changes, and remembers what cannot change."""
+    """Finds nodes in one state, through all its changes, and caches what cannot change."""
 
     def __init__(self, state: ClusterState, index: NodeIndex, devices: DeviceRule) -> None:
         """Search *index*, which is that of *state*; *devices* says how devices are shared."""
@@ -46,11 +46,11 @@ class NodeFinder:
         self._defects: dict[PodConstraints, dict[str, tuple[Node, str | None]]] = {}
 
     def find(self, workload: Workload, pod_set: int, among: Set[str] | None = None) -> Spot | None:
-        """Return the place that one more pod of a set of *workload* gets; None if there is none.
+        """Return the place for one more pod of a pod set of *workload*; None if there is none.
 
-        With *among*, only these nodes are looked at. Law: the same as looking at every node. Cost:
-        mostly one node; more where the first ones lack something other than what the index is
-        sorted by.
+        With *among*, only these nodes are considered. Law: the same as examining every node. Cost:
+        mostly one node; more if the first ones lack something other than what the index is sorted
+        by.
         """
         asked = workload.pod_sets[pod_set]
         requests, gpus = self.besides_shares(asked), self._gpu_thousandths(asked)
@@ -64,7 +64,7 @@ class NodeFinder:
             if not all(map(le, requests, room.later)):
                 continue
             if second is not None and not all(map(le, requests, room.idle)):
-                continue  # it would make the pod wait, and is preferred less
+                continue  # the pod would have to wait there, and it is preferred less
             if self._rule_defect(room.node, asked, around) is not None:
                 continue
             if asked.gpu_share and not fits_devices(room, asked.gpu_share, self._index.gpus):
@@ -75,11 +75,11 @@ class NodeFinder:
         return second
 
     def rooms(self) -> Mapping[str, NodeRoom]:
-        """Return the room on every node that is ready, as of now."""
+        """Return the room on every ready node, as of now."""
         return self._index.rooms()
 
     def version(self) -> int:
-        """Return a number that grows whenever the room on a node is another than before."""
+        """Return a number that grows whenever the room on a node changes."""
         return self._index.version()
 
     def growth(self) -> int:
@@ -87,49 +87,49 @@ class NodeFinder:
         return self._index.growth()
 
     def grown_since(self, growth: int) -> list[Growth] | None:
-        """Return how nodes grew after `growth` was that; None: amounts do not tell it."""
+        """Return how nodes grew since `growth` had that value; None: amounts do not show it."""
         return self._index.grown_since(growth)
 
     def looks_at_room_alone(self, workload: Workload, pod_set: int) -> bool:
-        """Return whether pods elsewhere, and ports, mean nothing for one more pod of a set.
+        """Return whether room alone decides for one more pod of a set, not ports or other pods.
 
-        Law: while they do not, and `growth` stays, a pod without a place finds none.
+        Law: while that holds and `growth` stays the same, a pod that found no node finds none.
         """
         if workload.pod_sets[pod_set].constraints.host_ports:
             return False
         return self._affinity.around(workload, pod_set).allow_all
 
     def at_most_freed(self, held: PodSet) -> Amounts:
-        """Return what a node gains at most when a pod leaves: each part of a device for a whole."""
+        """Return what a node gains at most from a pod that is gone; parts of devices as whole."""
         gpu, share = self._index.gpus.shared, held.gpu_share
         if share is None or gpu is None:
             return held.requests
         return (*held.requests[:gpu], share.devices * DEVICE, *held.requests[gpu + 1 :])
 
     def nodes_with_room(self, asked: Iterable[PodSet]) -> set[str]:
-        """Return the nodes that have a GPU idle, or one that is being released to nobody.
+        """Return the nodes with a GPU that is idle, or being released and not reserved.
 
-        Where none of those who asked wants a GPU, these are all nodes.
+        If none of the requests is for a GPU, these are all nodes.
         """
         if any(self._gpu_thousandths(each) for each in asked):
             return self._index.with_open_gpus()
         return set(self._index.rooms())
 
     def places(self, requests: Amounts) -> int | None:
-        """Return for how many pods there may be room at most; None: for any number.
+        """Return an upper bound of how many such pods fit; None: any number.
 
-        *requests* are what each asks for besides its parts of shared devices.
+        *requests* are those of one pod besides its parts of shared devices.
         """
         return self._index.places(requests)
 
     def gpu_later(self) -> int:
-        """Return what of GPUs is or will be free on all nodes, in thousandths."""
+        """Return how much of GPUs is or will be free on all nodes, in thousandths."""
         return self._index.gpu_later()
 
     def tallies(self, workload: Workload, pod_set: int) -> tuple[Tally, ...]:
         """Return how many nodes lack what, the most frequent first.
 
-        Cost: a look at each node, or at each different room where only room can speak against one.
+        Cost: each node, or each different room where room alone can rule out a node.
         """
         asked = workload.pod_sets[pod_set]
         around = self._affinity.around(workload, pod_set)
@@ -145,9 +145,9 @@ class NodeFinder:
         )
 
     def standings(self, workload: Workload, pod_set: int) -> dict[str, str]:
-        """Return what each node is to one more pod: what it lacks, or when it has room.
+        """Return for each node what one more pod lacks there, or when it has room.
 
-        The texts are those of `tallies`. Cost: a look at each node.
+        The texts are those of `tallies`. Cost: each node.
         """
         asked = workload.pod_sets[pod_set]
         around = self._affinity.around(workload, pod_set)
@@ -159,7 +159,7 @@ class NodeFinder:
         }
 
     def _different(self, asked: PodSet, around: PodsAround) -> list[tuple[NodeRoom, int]]:
-        """Return the different rooms, if nothing but room can speak against a node; else none."""
+        """Return the different rooms, if room alone can rule out a node; else none."""
         where = asked.constraints
         has_rules = where.node_selector or where.node_terms is not None or where.host_ports
         if has_rules or where.held_nodes or not around.allow_all:
@@ -167,7 +167,7 @@ class NodeFinder:
         return self._index.alike() or []
 
     def _what_of_room(self, room: NodeRoom, asked: PodSet, around: PodsAround) -> str:
-        """Return what a room lacks for a pod, or when it has enough."""
+        """Return what a room lacks for a pod, or when it is enough."""
         requests = self.besides_shares(asked)
         resources, gpus = self._state.resources, self._index.gpus
         defect = room_defect(room, resources, requests, asked.gpu_share, gpus)
@@ -179,7 +179,7 @@ class NodeFinder:
     def _has_room_now(
         self, room: NodeRoom, asked: PodSet, requests: Amounts, around: PodsAround
     ) -> bool:
-        """Return whether a node that fits has room now, and the pods around allow it already."""
+        """Return whether a node that fits has room now, and the pods that are there allow it."""
         if not all(map(le, requests, room.idle)):
             return False
         if not around.allow_all and not around.holds_now(room.node):
@@ -190,14 +190,14 @@ class NodeFinder:
         return not ports or port_room(self._state, room.node.name, ports) == "free"
 
     def _spot(self, room: NodeRoom, asked: PodSet, *, now: bool) -> Spot:
-        """Return the place on a node with room; the devices may make a pod wait all the same."""
+        """Return the place on a node with room; its devices may still make the pod wait."""
         if asked.gpu_share is None:
             return Spot(room.node.name, None, now)
         share, devices_now = choose_devices(room, asked.gpu_share, self._index.gpus, self._devices)
         return Spot(room.node.name, share, now and devices_now)
 
     def _rule_defect(self, node: Node, asked: PodSet, around: PodsAround) -> str | None:
-        """Return what speaks against *node* other than room."""
+        """Return why *node* is ruled out for a reason other than room."""
         defect = self._node_defect(node, asked.constraints)
         if defect is None and not around.allow_all:
             defect = around.defect(node)
@@ -207,7 +207,7 @@ class NodeFinder:
         return defect
 
     def _node_defect(self, node: Node, constraints: PodConstraints) -> str | None:
-        if constraints.held_nodes:  # for a short time, so it is not remembered
+        if constraints.held_nodes:  # it lasts a short time, so it is not cached
             return node_defect(node, constraints)
         known = self._defects.setdefault(constraints, {})
         entry = known.get(node.name)
@@ -216,14 +216,14 @@ class NodeFinder:
         return entry[1]
 
     def besides_shares(self, asked: PodSet) -> Amounts:
-        """Return what a pod asks for besides its parts of shared devices."""
+        """Return the requests of a pod besides its parts of shared devices."""
         gpu = self._index.gpus.shared
         if asked.gpu_share is None or gpu is None:
             return asked.requests
         return without_shares(asked.requests, gpu)
 
     def _gpu_thousandths(self, asked: PodSet) -> int:
-        """Return below how much of GPUs no node can have room; above 0 if any are asked for."""
+        """Return how much of GPUs a node must have free at least; above 0 if any are requested."""
         if asked.gpu_share is None:
             return self._index.gpus.asked(asked.requests)
         return max(1, (asked.gpu_share.thousandths or 0) * asked.gpu_share.devices)

@@ -1,7 +1,7 @@
 """Whether the host ports that a pod opens are free on a node.
 
-A port is a protocol and a number. The address that a port may be bound to is not looked at, so two
-pods that open one port on different addresses of a node are kept apart; that is rare, and safe.
+A port is a protocol and a number. The address to which a port is bound is ignored, so two pods that
+open one port on different addresses of a node are kept apart; that is rare, and safe.
 """
 
 from collections.abc import Collection, Iterator
@@ -12,15 +12,15 @@ from fairlead.model.state import ClusterState, pods_on_node
 Port: TypeAlias = tuple[str, int]  # protocol and number
 
 PortRoom: TypeAlias = Literal["free", "later", "taken"]
-"""Free now, free once pods that are leaving have left, or taken by one that stays."""
+"""Free now, free once terminating pods are gone, or taken by a pod that stays."""
 
 
 def port_room(state: ClusterState, node: str, ports: Collection[Port]) -> PortRoom:
     """Return whether all of *ports* are free on *node*, now or later.
 
-    Who is leaving holds its ports until it has left; who has a reservation holds them already.
-    Pods that are not ours hold theirs in the same way. Law: more ports, or more pods on the node,
-    never make a port freer. Cost: nothing without ports, else one look at each pod on the node.
+    A terminating pod holds its ports until it is gone; a pod with a reservation holds them already.
+    Pods of other schedulers count in the same way. Law: more ports, or more pods on the node, never
+    make a port freer. Cost: nothing without ports, else the pods on the node.
     """
     if not ports:
         return "free"
@@ -34,7 +34,7 @@ def port_room(state: ClusterState, node: str, ports: Collection[Port]) -> PortRo
 
 
 def _held_on(state: ClusterState, node: str) -> Iterator[tuple[Collection[Port], bool]]:
-    """Yield what each pod on *node* opens, and whether it is leaving."""
+    """Yield the ports of each pod on *node*, and whether the pod is terminating."""
     for (name, pod), is_leaving in pods_on_node(state, node):
         held = state.workloads[name].pod_sets.of(pod).constraints.host_ports
         yield held, is_leaving

@@ -1,7 +1,7 @@
-"""Whether a node takes a kind of pod at all, however much room it has.
+"""Whether a node accepts pods with some constraints at all, however much room it has.
 
-Room, host ports and the pods around are judged elsewhere: they change with every pod that is
-placed, while this changes only with the node itself.
+Room, host ports and affinity are checked elsewhere: they change with every pod that is placed,
+while this changes only with the node itself.
 """
 
 from typing import Final
@@ -14,13 +14,12 @@ _CORDON: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedul
 
 
 def node_defect(node: Node, constraints: PodConstraints) -> str | None:
-    """Return why *node* takes no pod with *constraints*, or None if it may take one.
+    """Return why *node* accepts no pod with *constraints*; None: it may accept one.
 
-    The text goes on after "3 of 8 nodes". The first defect counts, in the order of readiness,
-    cordon, node selector, node affinity, taints and what the caller of a plan holds back. It
-    depends on nothing but the two arguments, so it may be remembered for as long as both are the
-    same. A cordon is a taint as any other to the pod: whoever tolerates it passes.
-    ``PreferNoSchedule`` keeps nobody off.
+    The text follows "3 of 8 nodes". The first defect counts, in the order of readiness, cordon,
+    node selector, node affinity, taints and nodes that the caller of a plan holds back. It depends
+    on the two arguments alone, so it may be cached while both are the same. A cordon is a taint
+    like any other, and can be tolerated. ``PreferNoSchedule`` rules out no pod.
     """
     if not node.ready:
         return "are not ready"

@@ -1,10 +1,10 @@
-"""The nodes of a state by the room they have, kept up to date as pods come and go.
+"""The nodes of a state by their room, kept up to date as pods come and go.
 
-A search for a node asks for those that have enough of the scarcest thing, in the order in which
-they are preferred, and mostly ends at the first. The books' change log says which nodes to look at
-again, so keeping the index costs what happened and not what exists. What few ask for, such as the
-order by cpu where pods want GPUs, is brought up to date when it is asked for: in a trial a node
-may change many times until then.
+A search asks for nodes that have enough of the scarcest resource, in order of preference, and
+mostly ends at the first. The change log of the books lists the nodes to read again, so keeping the
+index costs what changed and not what exists. An order that is rarely needed, such as that by cpu
+where pods request GPUs, is brought up to date when it is needed: in a trial a node may change many
+times until then.
 """
 
 from collections import deque
@@ -25,18 +25,18 @@ from fairlead.placement.sorted_nodes import SortedNodes
 RoomKey: TypeAlias = tuple[object, ...]
 
 _MOST_GROWTHS: Final = 256
-"""How many are remembered; who has not looked for longer than that looks at everything."""
+"""How many are kept; a reader that is older than that must read everything."""
 
 
 class Growth(NamedTuple):
-    """What of a node was free later by amounts alone, and what is."""
+    """What was free on a node later, by amounts alone, and what is now."""
 
     before: Amounts
     after: Amounts
 
 
 class _Offer(NamedTuple):
-    """What a node has for pods of ours beside foreign ones, and by which facts."""
+    """What a node offers beside foreign pods, and the facts from which it follows."""
 
     node: Node
     occupied: Occupied
@@ -45,10 +45,10 @@ class _Offer(NamedTuple):
 
 
 class NodeIndex:
-    """Rooms of all nodes that are ready, and their order by what is free later."""
+    """Rooms of all ready nodes, and their order by what is free later."""
 
     def __init__(self, state: ClusterState, *, spread_gpus: bool, spread_cpus: bool) -> None:
-        """Index the nodes of *state*, which may go on changing. Cost: one look at each node."""
+        """Index the nodes of *state*, which may go on changing. Cost: each node."""
         resources = state.resources
         self.gpus = GpuResources(
             kinds=tuple(at for at, resource in enumerate(resources) if is_gpu(resource)),
@@ -61,25 +61,27 @@ class NodeIndex:
         self._rooms: dict[str, NodeRoom] = {}
         self._offers: dict[str, _Offer] = {}
         self._by_gpu = SortedNodes()
-        self._by_cpu = {False: SortedNodes(), True: SortedNodes()}  # without GPUs, and with
+        self._by_cpu = {False: SortedNodes(), True: SortedNodes()}  # nodes without GPUs, and with
         self._alike: dict[RoomKey, tuple[NodeRoom, int]] = {}
         self._open_nodes = 0
         self._gpu_later = 0
         self._with_open_gpus: set[str] = set()
-        self._unsorted: dict[str, NodeRoom | None] = {}  # what was sorted in, where that is old
+        self._unsorted: dict[
+            str, NodeRoom | None
+        ] = {}  # what was sorted in, where that is outdated
         self._read_at = 0
-        self._version = 0  # grows whenever a room that was read is another than before
-        self._growth = 0  # grows whenever there may be more of it
-        # The latest; None: a node that is new, or has devices that are shared.
+        self._version = 0  # grows whenever a room that was read changes
+        self._growth = 0  # grows whenever a node may have more
+        # The latest ones; None: a node that is new, or has shared devices.
         self._growths: deque[Growth | None] = deque(maxlen=_MOST_GROWTHS)
 
     def rooms(self) -> dict[str, NodeRoom]:
-        """Return the room on every node that is ready, as of now."""
+        """Return the room on every ready node, as of now."""
         self._catch_up()
         return self._rooms
 
     def version(self) -> int:
-        """Return a number that grows whenever the room on a node is another than before."""
+        """Return a number that grows whenever the room on a node changes."""
         self._catch_up()
         return self._version
 
@@ -89,10 +91,9 @@ class NodeIndex:
         return self._growth
 
     def grown_since(self, growth: int) -> list[Growth] | None:
-        """Return how nodes grew after `growth` was that; None: amounts do not tell, or too often.
+        """Return how nodes grew since `growth` had that value; None: not known any more.
 
-        Law: a size that fits no node more often *after* than *before* fits in no more places in
-        all than it did then.
+        Law: a size that fits no node more often *after* than *before* fits no more often in all.
         """
         self._catch_up()
         count = self._growth - growth
@@ -103,9 +104,9 @@ class NodeIndex:
         return known if len(known) == count else None
 
     def alike(self) -> list[tuple[NodeRoom, int]] | None:
-        """Return one room for all that are alike, and how many there are of it.
+        """Return each different room once, with the number of nodes that have it.
 
-        None where some node is not ready, is cordoned or has a taint: then rooms do not say all.
+        None if some node is not ready, is cordoned or has a taint: then rooms do not decide alone.
         """
         self._sort_in()
         if self._open_nodes < len(self._books.nodes):
@@ -113,10 +114,9 @@ class NodeIndex:
         return list(self._alike.values())
 
     def places(self, requests: Amounts) -> int | None:
-        """Return how many times *requests* fit the nodes that are ready, one beside the other.
+        """Return how many times *requests* fit on the ready nodes together.
 
-        By amounts alone, once everybody who is leaving has left; None: any number of times. Cost:
-        a look at each different room.
+        By amounts alone, after termination; None: any number of times. Cost: each different room.
         """
         self._sort_in()
         needs = [(at, amount) for at, amount in enumerate(requests) if amount]
@@ -128,27 +128,27 @@ class NodeIndex:
         )
 
     def gpu_later(self) -> int:
-        """Return what of GPUs is or will be free on all nodes, in thousandths. Cost: no look."""
+        """Return how much of GPUs is or will be free on all nodes, in thousandths. Cost: O(1)."""
         self._catch_up()
         return self._gpu_later
 
     def most_gpus(self) -> int:
-        """Return what of GPUs is or will be free on the node that has the most, in thousandths."""
+        """Return how much of GPUs is or will be free on the node with the most, in thousandths."""
         self._catch_up()
         most = self._by_gpu.least() if self._spread_gpus else self._by_gpu.most()
         return abs(most or 0)
 
     def with_open_gpus(self) -> set[str]:
-        """Return the nodes that have a GPU idle, or one that is being released to nobody."""
+        """Return the nodes with a GPU that is idle, or being released and not reserved."""
         self._catch_up()
         return set(self._with_open_gpus)
 
     def preferred(self, requests: Amounts, gpu_thousandths: int) -> Iterator[NodeRoom]:
         """Yield nodes that may have room for so much, the most preferred first.
 
-        Who asks for GPUs is shown nodes with enough of them, the least (or, spreading, the most)
-        left first, then by name. Who does not is shown those without GPUs first, by what is left
-        of cpu. The state must not change meanwhile.
+        For a request of GPUs these are nodes with enough of them, the least (or, spreading, the
+        most) left first, then by name. Otherwise nodes without GPUs come first, by what is left of
+        cpu. The state must not change meanwhile.
         """
         self._catch_up()
         if gpu_thousandths:
@@ -201,11 +201,11 @@ class NodeIndex:
             self._by_gpu.put(name, -room.gpu_later if self._spread_gpus else room.gpu_later)
 
     def _offer(self, node: Node) -> _Offer:
-        """Return what *node* has for pods of ours; what was known by other facts is forgotten."""
+        """Return what *node* offers to our pods; what followed from other facts is forgotten."""
         name = node.name
         known, occupied = self._offers.get(name), self._books.occupied(name)
         if known is None or known.node is not node:
-            self._forget(name)  # it may have got GPUs, or lost them
+            self._forget(name)  # it may have gained or lost GPUs
         elif known.occupied is occupied:
             return known
         offer = _Offer(node, occupied, self._books.offered(node), self._has_gpus(node))
@@ -224,7 +224,7 @@ class NodeIndex:
         self._by_gpu.drop(name)
 
     def _sort_in(self) -> None:
-        """Bring up to date what is not kept so at every change."""
+        """Bring the orders up to date that are not kept so at every change."""
         self._catch_up()
         for name, before in self._unsorted.items():
             room = self._rooms.get(name)
@@ -246,10 +246,10 @@ class NodeIndex:
         return self.gpus.shared is not None and node.allocatable[self.gpus.shared] > 0
 
     def _count(self, room: NodeRoom, by: int) -> None:
-        """Take a room into the sums, or out of them."""
+        """Add a room to the sums, or subtract it."""
         node = room.node
         self._open_nodes += 0 if node.cordoned or node.taints else by
-        # Of devices that are all taken, it matters still that the node has them.
+        # Even if all devices are taken, it matters that the node has them.
         offers = self._has_gpus(node), self._has_shared(node)
         key = (room.idle, room.later, room.devices, node.gpu_memory_mib, offers)
         count = self._alike.get(key, (room, 0))[1] + by

@@ -1,7 +1,7 @@
-"""How much room a node has: now, and once everybody who is leaving has left.
+"""How much room a node has: now, and once all terminating pods are gone.
 
-What is reserved has been promised: it is no longer there *later*, though it may be idle now.
-A device that pods share is not there for whole-device pods, however little of it is taken.
+What is reserved is not available *later*, though it may be idle now. A device that pods share is
+not available to pods that need a whole one, however little of it is taken.
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ DEVICE = 1000  # in thousandths
 
 
 class DeviceRoom(NamedTuple):
-    """What is free of a device that pods share, in billionths, never below 0."""
+    """What is free of a shared device, in billionths, never below 0."""
 
     number: int
-    idle_e9: int  # 0 on one that is only reserved: nobody has opened it yet
+    idle_e9: int  # 0 on one that is only reserved: no pod uses it yet
     later_e9: int
 
 
 class NodeRoom(NamedTuple):
-    """What is free on a node, an entry per resource, never below 0."""
+    """What is free on a node, one entry per resource, never below 0."""
 
     node: Node
     idle: Amounts
@@ -42,7 +42,7 @@ class GpuResources(NamedTuple):
     shared: int | None
 
     def asked(self, requests: Amounts) -> int:
-        """Return how much of GPUs *requests* ask for, in thousandths."""
+        """Return how much of GPUs is in *requests*, in thousandths."""
         if len(self.kinds) == 1:  # nearly always
             return requests[self.kinds[0]]
         return sum([requests[at] for at in self.kinds])
@@ -53,7 +53,7 @@ def node_room(
 ) -> NodeRoom:
     """Return what *use* leaves of what the node *offered*, and of what foreign pods *released*.
 
-    The latter is there later. Cost: resources and shared devices.
+    The latter is available later. Cost: resources and shared devices.
     """
     later = idle = list(map(sub, offered, use.held))
     if any(use.leaving) or any(use.reserved) or any(released):
@@ -73,7 +73,7 @@ def node_room(
 
 
 def has_open_gpus(room: NodeRoom, released: Amounts, use: NodeUse, gpus: GpuResources) -> bool:
-    """Return whether a GPU of the node is idle, or is being released and promised to nobody.
+    """Return whether a GPU of the node is idle, or is being released and not reserved.
 
     *released* is what foreign pods give up.
     """
@@ -88,8 +88,8 @@ def has_open_gpus(room: NodeRoom, released: Amounts, use: NodeUse, gpus: GpuReso
 def _device_rooms(use: NodeUse, idle: int, later: int) -> tuple[DeviceRoom, ...]:
     """Return the room on shared devices; *idle* and *later* are what is left of whole ones.
 
-    Where that is less than nothing, the node has lost devices and does not say which: then none of
-    those that are shared has room.
+    If that is negative, the node has lost devices and does not say which: then no shared device has
+    room.
     """
     return tuple(
         DeviceRoom(
@@ -104,8 +104,8 @@ def _device_rooms(use: NodeUse, idle: int, later: int) -> tuple[DeviceRoom, ...]
 def _free_parts(devices: tuple[DeviceRoom, ...]) -> int:
     """Return what is free later of devices that stay shared, in thousandths.
 
-    Rounded up for each, so that a node with anything left is not taken for a full one. A device
-    that everybody is leaving counts among the whole ones.
+    Rounded up for each, so that a node with anything left does not seem full. A device from which
+    all pods are terminating counts as a whole one.
     """
     later = [each.later_e9 for each in devices if each.later_e9 < WHOLE_DEVICE_E9]
     return sum([-(-free_e9 // THOUSANDTH_E9) for free_e9 in later])

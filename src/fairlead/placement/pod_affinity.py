@@ -1,16 +1,16 @@
-"""On which nodes the pods around allow a pod: required pod affinity and anti-affinity.
+"""On which nodes other pods allow a pod: required pod affinity and anti-affinity.
 
-As in Kubernetes. A node is in the domains that its labels say. A pod with affinity goes where, for
-each of its terms, a pod is in the node's domain that *all* of its terms mean; if there is no such
-pod in any domain and the pod is itself what it asks for, it is the first and needs only a node with
-those labels. A pod with anti-affinity goes where no pod is in the domain that the term means, and
-keeps such pods away once it is there, whatever they ask for. A node without the label is in no
-domain, so it fails every affinity and passes every anti-affinity.
+As in Kubernetes. The labels of a node say in which domains it is. A pod with affinity needs, for
+each of its terms, a pod in the node's domain that *all* of its terms match; if there is no such pod
+in any domain and the terms match the pod itself, it is the first one and needs only a node with
+those labels. A pod with anti-affinity needs a domain without a pod that the term matches, and keeps
+such pods away once it is there, whatever their own terms. A node without the label is in no domain,
+so it fails every affinity and passes every anti-affinity.
 
-Like room, all of this is asked about two times. *Now* the pods count that run, whoever schedules
-them, those that are leaving included. *Later* the pods count that stay, and those that have a
-reservation. So nobody is started beside a pod that is still to come, or promised a place beside one
-that will be gone, and who must keep away from a pod that is leaving waits for it to leave.
+Like room, this is evaluated at two times. *Now* all running pods count, of any scheduler, and
+terminating ones too. *Later* the pods that stay and those with a reservation count. So no pod is
+started beside one that is still to come, or reserved a place beside one that will be gone; and a
+pod that must keep away from a terminating one waits until that is gone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from fairlead.placement.pod_domains import DomainCounts, PodDomains
 
 
 class _Neighbours:
-    """What the pods that are around at one time allow one more pod."""
+    """What the pods that are placed at one time allow one more pod."""
 
     __slots__ = ("_apart_from", "_is_first", "_near", "_repelled_by")
 
@@ -35,11 +35,11 @@ class _Neighbours:
         apart_from: Sequence[DomainCounts] = (),
         repelled_by: Iterable[DomainCounts] = (),
     ) -> None:
-        """Take in where the pods are that matter; *means_itself*: the pod is what it asks for."""
+        """Read where the matching pods are; *means_itself*: the terms match the pod itself."""
         self._near = near
         self._is_first = means_itself and near is not None and not near.domains
         self._apart_from = apart_from
-        # In an order that does not depend on which of them was met first.
+        # In an order that does not depend on which one was found first.
         self._repelled_by = sorted(
             [each for each in repelled_by if each.domains], key=lambda each: each.keys
         )
@@ -66,28 +66,28 @@ class _Neighbours:
 
 
 class PodsAround:
-    """What the placed pods allow one more pod, now and later. Good until the state changes."""
+    """What the placed pods allow one more pod, now and later; valid until the state changes."""
 
     __slots__ = ("_later", "_now", "allow_all")
 
     def __init__(self, now: _Neighbours, later: _Neighbours) -> None:
-        """Take in who is around now, and who will be."""
+        """Read which pods count now, and which will."""
         self._now = now
         self._later = later
         self.allow_all: Final = now.allow_all and later.allow_all
-        """Whether no node can have anything against it, so that none needs to be asked about."""
+        """Whether other pods can rule out no node, so that no node needs a check."""
 
     def defect(self, node: Node) -> str | None:
-        """Return why the pods around *node* will not allow the pod there; None if they will.
+        """Return why other pods will not allow the pod on *node*; None if they will.
 
-        The text goes on after "3 of 8 nodes". Cost: a look-up for each term that matters.
+        The text follows "3 of 8 nodes". Cost: a look-up for each term that matters.
         """
         return self._later.defect(node)
 
     def holds_now(self, node: Node) -> bool:
-        """Return whether the pods that are around *node* now allow the pod there.
+        """Return whether the pods that are placed now allow the pod on *node*.
 
-        It may start there if they will do so later as well. Cost: as of `defect`.
+        It may start there if they will do so later as well. Cost: that of `defect`.
         """
         return self._now.defect(node) is None
 
@@ -96,17 +96,17 @@ _ALL: Final = PodsAround(_Neighbours(), _Neighbours())
 
 
 class PodAffinity:
-    """Judges pod after pod of one state, and remembers what it found."""
+    """Evaluates affinity for pods of one state, and caches what it found."""
 
     def __init__(self, state: ClusterState) -> None:
-        """Follow *state* through all its changes, trials and their undoing included."""
+        """Follow *state* through all its changes, including trials and their undoing."""
         self._domains = PodDomains(state)
 
     def around(self, workload: Workload, pod_set: int) -> PodsAround:
-        """Return what the placed pods allow one more pod of a set of *workload*.
+        """Return what the placed pods allow one more pod of a pod set of *workload*.
 
-        Law: equals looking at every placed pod, at both times. Cost: a look at the nodes that
-        changed since the last call, and where no pod has terms, nothing besides.
+        Law: equal to examining every placed pod, at both times. Cost: the nodes that changed since
+        the last call, and nothing else if no pod has terms.
         """
         asked = workload.pod_sets[pod_set]
         near, apart_from = asked.constraints.pod_affinity, asked.constraints.pod_anti_affinity
@@ -134,7 +134,7 @@ class PodAffinity:
 
 
 def _shared_key(node: Node, counts: Sequence[DomainCounts]) -> str | None:
-    """Return the first topology key by which *node* is in a domain of *counts*."""
+    """Return the first topology key on which *node* is in a domain of *counts*."""
     for each in counts:
         for key in each.keys:
             value = node.labels.get(key)

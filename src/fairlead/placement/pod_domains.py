@@ -1,15 +1,15 @@
-"""Where the pods are that terms speak of, and where those are that keep others away.
+"""In which domains the pods are that affinity terms match, and those that repel others.
 
-Looking at every placed pod for each pod to place would be too slow, so the answer to each question
-is kept and brought up to date: the change log of the books says which nodes to count again. As
-long as nobody asks and no placed pod keeps others away, nothing is counted at all.
+Examining every placed pod for each pending one would be too slow, so each answer is kept and
+brought up to date: the change log of the books lists the nodes to count again. While nothing is
+asked and no placed pod repels others, nothing is counted.
 
-Pods that no term can tell apart are one kind. Terms are tried on kinds, not on pods, each term on
-each kind once, and only on kinds with a label that the term asks for, if it asks for one. Pods that
-are not ours are of the same kinds: they come and go with changes of their node.
+Pods that no term distinguishes are one kind. A term is matched with kinds and not with pods, once
+with each kind, and only with kinds that have a label that the term requires, if it requires one.
+Pods of other schedulers belong to the same kinds: they change with their node.
 
-All is counted for two times. *Now* pods are there that run, those that are leaving included.
-*Later* those have left, and pods that have a reservation are there.
+Everything is counted for two times. *Now* all running pods are there, terminating ones included.
+*Later* those are gone, and pods with a reservation are there.
 """
 
 from collections import Counter, defaultdict
@@ -25,11 +25,11 @@ from fairlead.model.state import ClusterState, pods_on_node
 from fairlead.model.workload import Workload
 
 Domain: TypeAlias = tuple[str, str]
-"""A label of nodes that is a topology key, and its value."""
+"""A node label that is a topology key, and its value."""
 
 _Label: TypeAlias = tuple[str, str]
 
-_SPARE: Final = 1000  # how much may be remembered needlessly before all is counted anew
+_SPARE: Final = 1000  # how much may be kept needlessly before everything is counted again
 
 
 class TwoTimes(NamedTuple):
@@ -50,7 +50,7 @@ class DomainCounts:
         self.domains: dict[Domain, int] = {}  # none with 0
 
     def add(self, labels: Mapping[str, str], count: int) -> None:
-        """Count pods on a node with *labels*; one without a key is in no domain of it."""
+        """Count pods on a node with *labels*; a node without a key is in no domain of it."""
         for key in self.keys:
             value = labels.get(key)
             if value is not None:
@@ -65,7 +65,7 @@ class DomainCounts:
 class PodCount:
     """How many pods there are in each domain of the keys of *terms*, now and later.
 
-    Pods that all of the terms mean, or if *is_repelling* pods that have the one term.
+    Counted are pods that all of the terms match, or if *is_repelling* pods that have the one term.
     """
 
     __slots__ = ("is_repelling", "later", "now", "terms")
@@ -79,7 +79,7 @@ class PodCount:
         self.later = DomainCounts(keys)
 
     def add(self, labels: Mapping[str, str], count: TwoTimes, *, sign: int = 1) -> None:
-        """Count pods on a node with *labels*, or with the other *sign* count them no more."""
+        """Count pods on a node with *labels*, or with the other *sign* subtract them."""
         if count.now:
             self.now.add(labels, sign * count.now)
         if count.later:
@@ -87,7 +87,7 @@ class PodCount:
 
 
 class _Kind:
-    """Pods that no term tells apart; *pod_counts* are those that count them."""
+    """Pods that no term distinguishes; *pod_counts* are those that count them."""
 
     __slots__ = ("labels", "namespace", "nodes", "pod_counts", "repelled_by")
 
@@ -102,22 +102,22 @@ class _Kind:
 
 
 class PodDomains:
-    """The placed pods of a state by what terms ask about them."""
+    """The placed pods of a state, by what terms ask about them."""
 
     def __init__(self, state: ClusterState) -> None:
-        """Follow *state*; nothing is looked at yet."""
+        """Follow *state*; nothing is read yet."""
         self._state = state
         self._start_anew()
 
     def has_repelling(self) -> bool:
-        """Return whether a placed pod may keep others away. Cost: a look at what changed."""
+        """Return whether a placed pod may repel others. Cost: what changed."""
         self._catch_up()
         return bool(self._repelling)
 
     def meant_by(self, terms: tuple[PodTerm, ...]) -> PodCount:
-        """Return where the placed pods are that all of *terms* mean, for now.
+        """Return where the placed pods are that all of *terms* match, as of now.
 
-        Cost: a look at what changed, and when *terms* are new, at the kinds they may mean.
+        Cost: what changed, and if *terms* are new, the kinds that they may match.
         """
         self._wake()
         found = self._asked.get(terms)
@@ -126,12 +126,12 @@ class PodDomains:
         return found
 
     def repelling(self, workload: Workload, pod_set: int) -> list[PodCount]:
-        """Return, per term by which placed pods keep such a pod away, where those are, for now."""
+        """Return where pods are that repel such a pod, by term, as of now."""
         self._wake()
         return self._kinds_of(workload)[pod_set].repelled_by
 
     def means(self, terms: tuple[PodTerm, ...], namespace: str, labels: Mapping[str, str]) -> bool:
-        """Return whether all of *terms* mean a pod with *labels* in *namespace*."""
+        """Return whether all of *terms* match a pod with *labels* in *namespace*."""
         about = self._catalogue.namespace_labels(namespace)
         return all(term.matches(namespace, about, labels) for term in terms)
 
@@ -185,7 +185,7 @@ class PodDomains:
 
     def _recount(self, node: str) -> None:
         """Bring the counts up to date with *node*. Cost: its pods, and the kinds that changed."""
-        facts = self._state.nodes.get(node)  # None: nothing is known of where the node is
+        facts = self._state.nodes.get(node)  # None: the labels of the node are not known
         after = self._kinds_on(facts) if facts else {}
         labels, before = self._counted.pop(node, ({}, {}))
         is_elsewhere = facts is None or facts.labels is not labels
@@ -210,7 +210,7 @@ class PodDomains:
         return {kind: TwoTimes(now[kind], later[kind]) for kind in {**now, **later}}
 
     def _pods_on(self, node: Node) -> Iterator[tuple[_Kind, Phase]]:
-        """Yield of what kind each pod on *node* is, ours or not, and its phase there."""
+        """Yield the kind of each pod on *node*, of any scheduler, and its phase."""
         workloads, runs = self._state.workloads, self._state.runs
         for (name, pod), is_leaving in pods_on_node(self._state, node.name):
             at = workloads[name].pod_sets.set_index[pod]
@@ -274,7 +274,7 @@ class PodDomains:
         return pod_count
 
     def _introduce(self, pod_count: PodCount, kind: _Kind) -> None:
-        """Let *pod_count* and *kind* know of each other if the terms mean the kind."""
+        """Connect *pod_count* and *kind* if the terms match the kind."""
         if not self.means(pod_count.terms, kind.namespace, kind.labels):
             return
         if pod_count.is_repelling:
@@ -286,10 +286,10 @@ class PodDomains:
 
 
 def _labels_asked_for(terms: tuple[PodTerm, ...]) -> tuple[_Label | None, ...]:
-    """Return labels of which whoever all *terms* mean has exactly one; None is had by all."""
+    """Return labels of which a pod that all *terms* match has exactly one; None: all have it."""
     for term in terms:
         if term.selector is None:
-            return ()  # it means nobody
+            return ()  # it matches no pod
         for one in term.selector.requirements:
             if one.operator == "In":
                 return tuple((one.key, value) for value in dict.fromkeys(one.values))

@@ -1,4 +1,4 @@
-"""What a node has too little of for a pod, in words that go on after "3 of 8 nodes"."""
+"""What a node has too little of for a pod, worded to follow "3 of 8 nodes"."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,9 @@ def room_defect(
     share: GpuShare | None,
     gpus: GpuResources,
 ) -> str | None:
-    """Return what is not even free later for *requests* and *share*; None if there is room.
+    """Return what is not free even later for *requests* and *share*; None if there is room.
 
-    *requests* are what is asked for besides parts of devices, an entry per each of *resources*.
+    *requests* are those besides parts of devices, one entry for each of *resources*.
     """
     lacking = [
         "room for another pod" if resource == POD_SLOTS else resource
@@ -38,7 +38,7 @@ def room_defect(
 
 
 def lack_text(what: Sequence[str]) -> str:
-    """Return that nodes lack *what*, one thing or several."""
+    """Return the text that nodes lack *what*, one resource or several."""
     *others, last = what
     if others:
         return f"lack {', '.join(others)} and {last}"
@@ -46,7 +46,7 @@ def lack_text(what: Sequence[str]) -> str:
 
 
 def _device_defect(node: Node, share: GpuShare, gpus: GpuResources) -> str:
-    """Tell apart why too few devices have room for *share*."""
+    """Return why too few devices have room for *share*."""
     if gpus.asked(node.allocatable) == 0:
         return "have no GPU"
     if gpus.shared is None or node.allocatable[gpus.shared] == 0:

@@ -1,8 +1,8 @@
-"""Whether all pods that wait find room, whoever comes first and on whichever node it goes.
+"""Whether all pending pods find room, in whichever order and on whichever nodes they are placed.
 
-Where that is plain, nobody who waits can be refused for want of room, and nobody has to leave. It
-is a count of places by the largest pod that may come to a node, so it may deny what is true where
-sizes differ much, and never claims what is not.
+If so, no pending pod can fail for lack of room, and no pod has to be evicted. Places are counted by
+the largest pod that may come to a node, so the answer may be no where it could be yes if sizes
+differ much, but never the other way round.
 """
 
 from collections import Counter
@@ -18,22 +18,22 @@ from fairlead.placement.waiting_pods import Shape
 
 
 class _Sort(NamedTuple):
-    """Nodes that have the same room and take the same pods."""
+    """Nodes that have the same room and accept the same pods."""
 
     idle: Amounts
-    takes: tuple[bool, ...]  # by number of the constraints
+    takes: tuple[bool, ...]  # by index of the constraints
 
 
 def is_room_for_all(
     books: NodeBooks, idle: Mapping[str, Amounts], waiting: Mapping[Shape, int]
 ) -> bool:
-    """Return whether it is plain that all pods that are *waiting* fit the nodes, in any order.
+    """Return whether it is certain that all *waiting* pods fit on the nodes, in any order.
 
-    *idle* is what is free now on each node that is ready. Law: if so, then however some of them
-    are placed, there is room for each of the others. For each shape there are at least as many
-    places as pods that may come to the nodes with them, each counted by the largest pod that may
-    come to its node: a pod takes one such place at most. Cost: a look at each node for each
-    different constraint, and at each different room for each shape.
+    *idle* is what is free now on each ready node. Law: if so, then however some of them are placed,
+    there is room for each of the others. For each shape there are at least as many places as pods
+    that may come to the nodes with those places, each counted by the largest pod that may come to
+    its node: a pod takes at most one such place. Cost: each node for each different constraint, and
+    each different room for each shape.
     """
     foreign = [pod for node in books.nodes_asked_about() for pod in books.asked_about(node)]
     if any(pod.pod_anti_affinity for pod in foreign):
@@ -74,7 +74,7 @@ def _are_places_enough(
 
 
 def _places(idle: Amounts, fitting: Sequence[Shape], enough: int) -> int:
-    """Return how many pods a node has room for if each is as large as the largest; or *enough*."""
+    """Return how many pods as large as the largest fit on a node, or *enough*."""
     if not fitting:
         return 0
     largest = [max(amounts) for amounts in zip(*[s.requests for s in fitting], strict=True)]
@@ -83,7 +83,7 @@ def _places(idle: Amounts, fitting: Sequence[Shape], enough: int) -> int:
 
 
 def _asks_for_room_alone(shape: Shape) -> bool:
-    """Return whether a node with room that takes such pods takes one more, whoever is around."""
+    """Return whether room and the node alone decide for such pods, not other pods or ports."""
     where = shape.constraints
     pods_around = where.pod_affinity or where.pod_anti_affinity
     return not (shape.gpu_share or where.host_ports or pods_around or where.unsupported)

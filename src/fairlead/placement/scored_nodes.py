@@ -1,23 +1,20 @@
-"""The nodes where a pod fits now, the best one first, as the default scheduler would choose.
+"""The nodes where a pod fits now, best first, as the default scheduler would choose.
 
 Users of Kubernetes' default scheduler expect two of its scores, ``NodeResourcesFit`` and
 ``NodeResourcesBalancedAllocation``, with its default resources, cpu and memory, each of weight 1.
-``LeastAllocated`` spreads pods and looks at nothing else. ``MostAllocated`` packs, and whoever
-packs wants GPUs packed: then each extended resource that the pod asks for counts like cpu.
+``LeastAllocated`` spreads pods and reads nothing else. ``MostAllocated`` packs them, and then GPUs
+should be packed as well: each extended resource that the pod requests counts like cpu.
 
-Where we differ, besides what `node_score` says:
+Besides what `node_score` says, there are three differences. Nodes with fewer ``PreferNoSchedule``
+taints that the pod does not tolerate come first, before any score; the peer turns their number into
+points relative to the most on any fitting node, with weight 3. If all nodes have equally many, the
+result is the same. Equal nodes are taken by name, not at random. A pod that requests no cpu is
+assumed to use 0.1, one that requests no memory 200 MiB, as the peer assumes for each container,
+because the containers of a pod are not known here; such pods of other schedulers count as nothing.
 
-- Nodes with fewer ``PreferNoSchedule`` taints that the pod does not tolerate go first, before any
-  score. The peer turns the number into points by the most that any fitting node has, and weighs
-  them three times. Where all nodes have none or equally many, that comes to the same.
-- Equal nodes are taken by name, not by chance.
-- A pod that asks for no cpu is taken to use 0.1, one that asks for no memory 200 MiB, as the peer
-  does for each container: what the containers of a pod are is not known here. Such pods of other
-  schedulers count as nothing.
-
-One sorted order is kept for each kind of pod, and the books' change log says which nodes to look
-at again. Taints that forbid, selectors, ports, parts of devices and the pods around are the
-caller's to judge.
+One sorted order is kept for each kind of pod, and the change log of the books lists the nodes to
+read again. Taints that forbid, selectors, ports, parts of devices and affinity are checked by the
+caller.
 """
 
 from collections.abc import Iterator
@@ -35,19 +32,21 @@ from fairlead.placement.node_room import GpuResources, node_room
 from fairlead.placement.node_score import ABOVE_ALL_SCORES, Fill, Scoring, node_score
 from fairlead.placement.sorted_nodes import SortedNodes
 
-ASSUMED_REQUESTS: Final = {"cpu": 100, "memory": 200 * 2**20}  # of pods that ask for none
+ASSUMED_REQUESTS: Final = {"cpu": 100, "memory": 200 * 2**20}  # of pods that request none
 KINDS_REMEMBERED: Final = 64  # an order of 1,000 nodes takes about 0.13 MB
 
 Kind: TypeAlias = tuple[Amounts, tuple[Toleration, ...]]
-Weighed: TypeAlias = tuple[tuple[int, int], ...]  # places of resources, and what the pod adds there
+Weighed: TypeAlias = tuple[
+    tuple[int, int], ...
+]  # indexes of resources, and what the pod adds there
 
 
 class _Load(NamedTuple):
-    """What there is to score of a node that is ready."""
+    """What is scored of a ready node."""
 
     node: Node
     idle: Amounts  # never below 0, so that a request of 0 always fits
-    assumed: Amounts  # what pods there are taken to use beyond what they asked for
+    assumed: Amounts  # what pods there are assumed to use beyond their requests
 
 
 class _Order:
@@ -67,7 +66,7 @@ class ScoredNodes:
     def __init__(
         self, state: ClusterState, scoring: Scoring, *, remembered: int = KINDS_REMEMBERED
     ) -> None:
-        """Score the nodes of *state*; keep orders for so many kinds of pod, the latest asked."""
+        """Score the nodes of *state*; keep orders for so many kinds of pod, the latest used."""
         self._state = state
         self._scoring: Scoring = scoring
         self._remembered = remembered
@@ -82,18 +81,18 @@ class ScoredNodes:
         self._nothing: Amounts = (0,) * len(resources)
         self._loads: dict[str, _Load] = {}
         self._read_at = 0
-        self._orders: dict[Kind, _Order] = {}  # the least recently asked first
+        self._orders: dict[Kind, _Order] = {}  # the least recently used first
 
     def best_first(self, asked: PodSet) -> Iterator[str]:
-        """Return the nodes where a pod of *asked* fits now, the best first, then by name.
+        """Return the nodes where a pod of *asked* fits now, best first, then by name.
 
-        A node fits that is ready and where what is idle holds the requests; who is leaving still
-        holds what it has, what is reserved is still idle. A request of 0 is not looked at. The
-        answer is as of the call, whatever happens while it is read.
+        A node fits if it is ready and its idle capacity holds the requests; a terminating pod still
+        holds what it has, what is reserved is still idle. A request of 0 is ignored. The answer is
+        as of the call, whatever happens while it is read.
 
-        Law: the same as scoring all nodes anew. Cost: the pods on each node that changed since the
-        last call, and a score for each that changed since the last call for this kind of pod; for
-        a kind that is not remembered, a score for each node. Each call copies one pointer for each
+        Law: the same as scoring all nodes again. Cost: the pods on each node that changed since the
+        last call, and a score for each node that changed since the last call for this kind of pod;
+        for a kind that is not kept, a score for each node. Each call copies one pointer for each
         node that fits.
         """
         self._read_loads()
@@ -120,7 +119,7 @@ class ScoredNodes:
         self._read_at = books.changes.moment
 
     def _assumed_on(self, use: NodeUse) -> Amounts:
-        """Return what pods on a node are taken to use though they did not ask for it."""
+        """Return what pods on a node are assumed to use though they did not request it."""
         workloads, runs = self._state.workloads, self._state.runs
         found = list(self._nothing)
         for name, pod in use.pods:
@@ -156,7 +155,7 @@ class ScoredNodes:
         return _Order(kind, tuple(fit), balance if takes_part else None)
 
     def _rank(self, order: _Order, name: str) -> None:
-        """Give a node its place in *order*, or none if the pod does not fit there."""
+        """Put a node in its place in *order*, or remove it if the pod does not fit there."""
         load = self._loads.get(name)
         if load is None or not all(map(le, order.requests, load.idle)):
             order.nodes.drop(name)
@@ -176,11 +175,11 @@ class ScoredNodes:
 
 
 def _may_be_gentle(toleration: Toleration) -> bool:
-    """Return whether a toleration can have to do with a taint that only asks to keep off."""
+    """Return whether a toleration can match a ``PreferNoSchedule`` taint."""
     return toleration.effect is None or toleration.effect == "PreferNoSchedule"
 
 
 def _shunned(node: Node, tolerations: tuple[Toleration, ...]) -> int:
-    """Return how many taints ask the pod to keep off if it can."""
+    """Return how many ``PreferNoSchedule`` taints the pod does not tolerate."""
     gentle = [taint for taint in node.taints if taint.effect == "PreferNoSchedule"]
     return sum([not any(each.tolerates(taint) for each in tolerations) for taint in gentle])

@@ -1,8 +1,8 @@
-"""Which devices of a node a pod gets that asks for part of each of some.
+"""Which devices of a node a pod gets that requests a part of one or more devices.
 
-Packing puts it on the fullest devices that still have room, so that others stay whole; spreading
-on the emptiest. A device that nobody shares yet is as good as any other of its kind, and gets the
-lowest number that is free.
+Packing takes the fullest devices that still have room, so that others stay whole; spreading takes
+the emptiest. A device that is not shared yet is as good as any other of its kind, and gets the
+lowest free number.
 """
 
 from itertools import count, islice
@@ -21,7 +21,7 @@ from fairlead.placement.node_room import (
 
 
 class DeviceRule(NamedTuple):
-    """How devices are chosen. ``wait_to_pack``: rather wait for a fuller device than start now."""
+    """How devices are chosen. ``wait_to_pack``: wait for a fuller device rather than start now."""
 
     spread: bool
     wait_to_pack: bool
@@ -30,7 +30,7 @@ class DeviceRule(NamedTuple):
 def part_e9(share: GpuShare, node: Node) -> int | None:
     """Return the part of each device that *share* is on *node*, in billionths.
 
-    None where it is given in memory and the node does not say how much its devices have.
+    None if it is given in memory and the node does not say how much its devices have.
     """
     if share.thousandths is not None:
         return share.thousandths * THOUSANDTH_E9
@@ -40,7 +40,7 @@ def part_e9(share: GpuShare, node: Node) -> int | None:
 
 
 def fits_devices(room: NodeRoom, share: GpuShare, gpus: GpuResources, *, now: bool = False) -> bool:
-    """Return whether enough devices have room for *share*: later, and if so asked, also now."""
+    """Return whether enough devices have room for *share* later, and with *now* also now."""
     part = part_e9(share, room.node)
     if part is None or gpus.shared is None:
         return False
@@ -73,8 +73,8 @@ def choose_devices(
 def _with_room(room: NodeRoom, part: int, gpu: int, *, now: bool) -> tuple[list[DeviceRoom], int]:
     """Return the shared devices with room for *part*, and how many are not shared at all.
 
-    A device that everybody is leaving is one of the whole ones later. So it counts once, and not
-    at all where the whole ones have been promised.
+    A device from which all pods are terminating is a whole one later. So it counts once, and not at
+    all if the whole ones are reserved.
     """
     if part > WHOLE_DEVICE_E9:
         return [], 0

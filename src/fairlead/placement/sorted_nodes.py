@@ -15,7 +15,7 @@ class SortedNodes:
         self._of: dict[str, Key] = {}
 
     def put(self, name: str, number: int) -> None:
-        """Give a node its place by *number*, instead of the one it had."""
+        """Put a node in its place by *number*, and remove it from the one it had."""
         key = (number, name)
         if self._of.get(name) != key:
             self.drop(name)
@@ -23,7 +23,7 @@ class SortedNodes:
             self._of[name] = key
 
     def drop(self, name: str) -> None:
-        """Take a node away, if it is there."""
+        """Remove a node, if it is there."""
         key = self._of.pop(name, None)
         if key is not None:
             del self._keys[bisect_left(self._keys, key)]

@@ -1,7 +1,7 @@
-"""How many pods wait that ask for the same, followed through the changes of a state.
+"""How many pending pods have the same requests, followed through the changes of a state.
 
-Thousands of pods that wait are of a few shapes. Whoever asks whether there is room for all of them
-need not look at each.
+Thousands of pending pods have a few shapes. Whether there is room for all of them can be answered
+without examining each.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from fairlead.model.workload import GpuShare, PodConstraints, Workload
 
 
 class Shape(NamedTuple):
-    """What a pod asks of the node that takes it."""
+    """The requests and constraints of a pod."""
 
     requests: Amounts
     gpu_share: GpuShare | None
@@ -23,7 +23,7 @@ class Shape(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What of a workload waits."""
+    """The pending pods of a workload."""
 
     pods: tuple[tuple[Shape, int], ...]
     queue: QueueName
@@ -31,10 +31,10 @@ class _Seen(NamedTuple):
 
 
 class WaitingPods:
-    """The pods without a place that a plan may start: not gated, switched off or held."""
+    """The pods without a node that a plan may start: not gated, suspended or held."""
 
     def __init__(self, state: ClusterState, is_marked: Callable[[Workload], bool]) -> None:
-        """Follow *state*. Nobody is looked at yet; where workloads are marked is counted too."""
+        """Follow *state*; nothing is read yet. Queues with marked workloads are counted too."""
         self._state = state
         self._is_marked = is_marked
         self._read_at: int | None = None  # None: nothing was read
@@ -43,12 +43,12 @@ class WaitingPods:
         self._marked: Counter[QueueName] = Counter()
 
     def by_shape(self) -> Mapping[Shape, int]:
-        """Return how many wait of each shape. Cost: the workloads that changed."""
+        """Return how many pending pods each shape has. Cost: the workloads that changed."""
         self._catch_up()
         return self._counts
 
     def marked_queues(self) -> Set[QueueName]:
-        """Return the queues in which workloads wait that are marked."""
+        """Return the queues with pending workloads that are marked."""
         self._catch_up()
         return self._marked.keys()
 

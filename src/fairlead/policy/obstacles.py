@@ -1,7 +1,7 @@
-"""Why some workloads have no turn under any rules: something else than room or quota is missing.
+"""Why some workloads are attempted under no rules: something other than room or quota is missing.
 
-Readers give a workload its obstacle; policies let it wait with that reason. What of it runs is
-charged, and may give way, as for every other workload.
+Readers of manifests set the obstacle of a workload; policies let it wait with that reason. Its
+running pods are charged, and may be evicted, like those of any other workload.
 """
 
 from typing import Final

@@ -56,10 +56,10 @@ def check_victims(view: ElasticJobView, seeks: Reserve, turn: ElasticTurn) -> No
     """
     choices = [each for each in turn.tries if each.is_choice(turn.looks_later)]
     if choices:
-        best = min(choices, key=lambda each: each.key)
+        best = min(choices, key=lambda each: each.cost)
         assert best.node == seeks.placements[0].node
         leaving = {(each.workload, pod) for each in view.victims for pod in each.pods}
-        assert leaving == {each.key for each in best.victims if not each.is_leaving}
+        assert leaving == {each.key for each in best.victims if not each.is_terminating}
 
 
 @hypothesis_settings(max_examples=scale_examples(60))

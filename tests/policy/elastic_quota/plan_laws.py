@@ -14,8 +14,10 @@ from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
-from fairlead.policy.elastic_quota.charges import Charges
+from fairlead.policy.elastic_quota.incremental.state import IncrementalState
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.quota.usage import Charges
+from fairlead.policy.elastic_quota.scheduling.plan import CycleSource, PlainSource, settled_plan
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.random_world import AXES, NOW_MS
 
@@ -46,17 +48,24 @@ def check_changes(
     state: ClusterState, settings: ElasticQuotaSettings, plan: Plan, policy: ElasticQuotaPolicy
 ) -> None:
     """Whoever asks for changes gets the plan without its waits, whatever was asked before."""
-    fresh = ElasticQuotaPolicy(settings)
-    fresh.plan(state, plan.taken_ms)
     before = facts(state)
     expected = [each for each in plan.decisions if not isinstance(each, Wait)]
     for each in (policy, ElasticQuotaPolicy(settings)):
         changes = each.plan(state, plan.taken_ms, explain=False)
         assert [*changes.decisions] == expected
         assert changes.time_dependent == plan.time_dependent
-        assert each.spared == fresh.spared
         assert facts(state) == before, "changes that are told are not made"
+    check_exempt(state, settings, plan.taken_ms)
     check_invariants(state)
+
+
+def check_exempt(state: ClusterState, settings: ElasticQuotaSettings, now_ms: int) -> None:
+    """The same workloads are exempt from preemption, whatever the cycles work with."""
+    kept = IncrementalState(state, settings)
+    sources: list[CycleSource] = [PlainSource(state, settings), kept.every_workload()]
+    if kept.can_skip():
+        sources.append(kept.feasible_workloads())
+    assert len({settled_plan(each, state, now_ms).exempt for each in sources}) == 1
 
 
 def check_waits(state: ClusterState, plan: Plan) -> None:
@@ -78,7 +87,12 @@ def facts(state: ClusterState) -> object:
         for name, run in state.runs.items()
     }
     sums = {
-        name: (tuple(own.allocated), tuple(own.non_preemptible), tuple(own.leaving), own.pending[:])
+        name: (
+            tuple(own.allocated),
+            tuple(own.non_preemptible),
+            tuple(own.leaving),
+            own.pending[:],
+        )
         for name, own in state.sums.items()
     }
     uses = {
@@ -113,13 +127,13 @@ class Follower:
         """Begin with *state* as the plan found it."""
         self.state = state
         self.settings = settings
-        self.looks_later = not settings.quirks.leaving_counts
+        self.expects_termination = not settings.quirks.leaving_counts
         self._protects_min = (
-            settings.protect_min and self.looks_later and not settings.quirks.below_min
+            settings.protect_min and self.expects_termination and not settings.quirks.below_min
         )
         self.now_ms = now_ms
         self.charges = Charges(state, as_plugin=settings.quirks.own_charge)
-        self.promised: dict[tuple[WorkloadName, PodId], str] = {}  # in this plan
+        self.nominated: dict[tuple[WorkloadName, PodId], str] = {}  # in this plan
         self._before: dict[tuple[WorkloadName, QueueName], Amounts] = {}  # what a claim found
 
     def follow(self, decision: Decision) -> None:
@@ -132,7 +146,7 @@ class Follower:
                 self._evict(workload, decision)
             case Reserve():
                 for each in decision.placements:
-                    self._promise(workload, each)
+                    self._nominate(workload, each)
             case Wait():
                 assert decision.reason.code
             case _:
@@ -140,7 +154,7 @@ class Follower:
 
     def _start(self, workload: Workload, placements: tuple[Placement, ...]) -> None:
         for each in placements:
-            assert (workload.name, each.pod) not in self.promised
+            assert (workload.name, each.pod) not in self.nominated
             self._check_allowed(workload, each)
             self.state.apply(
                 WorkloadStarted(workload=workload.name, placements=(each,), at_ms=self.now_ms)
@@ -148,10 +162,10 @@ class Follower:
             self._check_rules(workload, each.pod, later=False)
             self._check_room(workload, each, later=False)
 
-    def _promise(self, workload: Workload, placement: Placement) -> None:
-        assert (workload.name, placement.pod) not in self.promised
-        self.promised[workload.name, placement.pod] = str(placement.node)
-        if not self.looks_later:
+    def _nominate(self, workload: Workload, placement: Placement) -> None:
+        assert (workload.name, placement.pod) not in self.nominated
+        self.nominated[workload.name, placement.pod] = str(placement.node)
+        if not self.expects_termination:
             return  # the plugin promises what it cannot keep
         self._check_allowed(workload, placement)
         self._check_rules(workload, placement.pod, later=True)
@@ -181,7 +195,7 @@ class Follower:
         In which order its pods leave is told otherwise than by the order of decisions.
         """
         if (claimant, queue) not in self._before:
-            self._before[claimant, queue] = self.used(queue, later=self.looks_later)
+            self._before[claimant, queue] = self.used(queue, later=self.expects_termination)
         used = self._before[claimant, queue]
         assert any(map(int.__gt__, used, self._least(queue))), "only a borrower gives way"
 
@@ -189,8 +203,8 @@ class Follower:
         """Return what the pods of a namespace have, those who are leaving counted, or not."""
         return _total(
             self.charges.of(workload, workload.pod_sets.set_index[pod]).amounts
-            for workload, pod, is_leaving in self._placed()
-            if workload.queue == queue and not (later and is_leaving)
+            for workload, pod, is_terminating in self._placed()
+            if workload.queue == queue and not (later and is_terminating)
         )
 
     def _check_rules(self, workload: Workload, pod: PodId, *, later: bool) -> None:
@@ -211,25 +225,25 @@ class Follower:
         if workload.queue not in queues:
             return
         in_quota = self.used(workload.queue, later=later)
-        everywhere = _total(
+        in_pool = _total(
             [
                 self.state.axes.zero,
                 *[self.used(queue, later=later) for queue in queues if queue != workload.queue],
             ]
         )
-        promised = self._promised_by_quota()
-        in_quota = _total([in_quota, promised.pop(workload.queue, self.state.axes.zero)])
-        everywhere = _total([everywhere, in_quota])
+        nominated = self._promised_by_quota()
+        in_quota = _total([in_quota, nominated.pop(workload.queue, self.state.axes.zero)])
+        in_pool = _total([in_pool, in_quota])
         is_over = any(map(int.__gt__, in_quota, self._least(workload.queue)))
-        for queue, amounts in promised.items():
+        for queue, amounts in nominated.items():
             counts = amounts if later and is_over else self._rightful(queue, amounts, later=later)
-            everywhere = _total([everywhere, counts])
+            in_pool = _total([in_pool, counts])
         yield in_quota, queues[workload.queue].ceiling
-        yield everywhere, _total(self._least(queue) for queue in queues)
+        yield in_pool, _total(self._least(queue) for queue in queues)
 
     def _promised_by_quota(self) -> dict[QueueName, Amounts]:
         found: dict[QueueName, Amounts] = {}
-        for name, pod in self.promised:
+        for name, pod in self.nominated:
             workload = self.state.workloads[name]
             charge = self.charges.of(workload, workload.pod_sets.set_index[pod]).amounts
             if workload.queue in self.state.queues:
@@ -237,11 +251,11 @@ class Follower:
                 found[workload.queue] = _total([before, charge])
         return found
 
-    def _rightful(self, queue: QueueName, promised: Amounts, *, later: bool) -> Amounts:
+    def _rightful(self, queue: QueueName, nominated: Amounts, *, later: bool) -> Amounts:
         """Return how much of what is *promised* to pods of a quota is within its min."""
-        if not self.looks_later:
-            return (0,) * len(promised) if self._is_over_min(queue) else promised
-        rows = zip(promised, self._least(queue), self.used(queue, later=later), strict=True)
+        if not self.expects_termination:
+            return (0,) * len(nominated) if self._is_over_min(queue) else nominated
+        rows = zip(nominated, self._least(queue), self.used(queue, later=later), strict=True)
         return tuple([min(most, max(0, least - used)) for most, least, used in rows])
 
     def _check_allowed(self, workload: Workload, placement: Placement) -> None:
@@ -260,13 +274,13 @@ class Follower:
                 (0,) * len(node.allocatable),
                 *[
                     each.pod_sets.of(pod).requests
-                    for each, pod, is_leaving in self._placed(node.name)
-                    if not (later and is_leaving)
+                    for each, pod, is_terminating in self._placed(node.name)
+                    if not (later and is_terminating)
                 ],
                 *[
                     self.state.workloads[name].pod_sets.of(pod).requests
-                    for (name, pod), promised in self.promised.items()
-                    if promised == node.name
+                    for (name, pod), nominated in self.nominated.items()
+                    if nominated == node.name
                 ],
             ]
         )

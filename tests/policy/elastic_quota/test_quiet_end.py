@@ -13,6 +13,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSets
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.policy.elastic_quota.incremental.test_unschedulable import node, pod
 from tests.policy.elastic_quota.plan_laws import checked_plan
 from tests.policy.elastic_quota.quota_event import quota
 from tests.policy.elastic_quota.random_world import (
@@ -23,7 +24,6 @@ from tests.policy.elastic_quota.random_world import (
     build,
     worlds,
 )
-from tests.policy.elastic_quota.test_refused_pods import node, pod
 from tests.scale_examples import scale_examples
 
 ROUNDS = 30

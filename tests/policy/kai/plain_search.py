@@ -1,8 +1,8 @@
-"""The search for victims in the plainest words: all is tried, and every try is made from scratch.
+"""The search for victims, written plainly: every scenario is made, each from scratch.
 
-It can stand in the place of `VictimSearch`. Nothing is remembered from one try to the next, no try
-is left out for want of room, and whoever left is given a turn, whether or not it can find a place.
-Who is next to give way, and who is served next, is asked of those who know.
+It can take the place of `VictimSolver`. Nothing is remembered between scenarios, none is left out
+for want of room, and every evicted job has a turn, whether or not it can find a place. Eviction
+order and service order are those of the policy.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,92 +19,101 @@ from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodKey
 from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.gates import refusal
-from fairlead.policy.kai.try_line import TryLine
-from fairlead.policy.kai.victim_line import VictimLine, charge_of
-from fairlead.policy.kai.victim_pool import Candidate
-from fairlead.policy.kai.victim_search import Judge, Tried
-from fairlead.policy.kai.victim_steps import Group
+from fairlead.policy.kai.fair_share.capacity import refusal
+from fairlead.policy.kai.victims.candidates import Candidate, VictimGroup, charge_of
+from fairlead.policy.kai.victims.eviction_order import EvictionOrder
+from fairlead.policy.kai.victims.reschedule import ServiceOrder
+from fairlead.policy.kai.victims.solver import Scenario, Validator
 
 
 class PlainSearch:
-    """Searches for one claimant; if it succeeds, the state holds what it found."""
+    """Searches for one preemptor; if it succeeds, the state holds what it found."""
 
     def __init__(
         self,
         state: ClusterState,
         finder: NodeFinder,
-        line: TryLine,
-        claimant: WorkloadName,
+        line: ServiceOrder,
+        preemptor: WorkloadName,
         pods: Sequence[PodId],
         *,
         now_ms: int,
         faithful: bool,
-        note: Callable[[WorkloadName], None],
-        bound_for: object,  # noqa: ARG002  # it is not asked, every try is made
-        crowds: object,  # noqa: ARG002  # nor are they
-        looks_first: bool,  # noqa: ARG002  # nor which nodes may help
+        touch: Callable[[WorkloadName], None],
+        bounds: object,  # noqa: ARG002  # they are not asked, every scenario is made
     ) -> None:
         self.state = state
         self.finder = finder
         self.line = line
-        self.claimant = claimant
-        self.pods = tuple(sorted(pods, key=state.workloads[claimant].pod_name))
+        self.preemptor = preemptor
+        self.pods = tuple(sorted(pods, key=state.workloads[preemptor].pod_name))
         self.now_ms = now_ms
         self.faithful = faithful
-        self.note = note
-        sets = state.workloads[claimant].pod_sets
+        self.touch = touch
+        sets = state.workloads[preemptor].pod_sets
         self.base = finder.nodes_with_room([sets.of(pod) for pod in pods])
-        note(claimant)
+        touch(preemptor)
 
     def run(
-        self, line_up: Callable[[], VictimLine], judge_for: Callable[[Sequence[PodId]], Judge]
-    ) -> Tried | None:
+        self,
+        line_up: Callable[[], EvictionOrder],
+        judge_for: Callable[[Sequence[PodId]], Validator],
+    ) -> Scenario | None:
         """Solve one pod after the other; then make the try that stood once more, for good."""
-        kept: list[Group] = []
-        tried: Tried | None = None
+        kept: list[VictimGroup] = []
+        scenario: Scenario | None = None
         for count in range(1, len(self.pods) + 1):
             pods = self.pods[:count]
-            tried = self.solve(kept, pods, line_up(), judge_for(pods))
-            if tried is None:
+            scenario = self.solve(kept, pods, line_up(), judge_for(pods))
+            if scenario is None:
                 return None
-            gone = tried.lost | tried.moved
-            kept = [group for group in tried.grouped if gone & set(group.members())]
-        assert tried is not None
-        assert self.attempt(tried.asked, tried.grouped, self.pods) == tried
-        return tried
+            gone = scenario.lost | scenario.moved
+            kept = [group for group in scenario.considered if gone & set(group.members())]
+        assert scenario is not None
+        assert self.attempt(scenario.evicted, scenario.considered, self.pods) == scenario
+        return scenario
 
     def solve(
-        self, kept: list[Group], pods: tuple[PodId, ...], line: VictimLine, judge: Judge
-    ) -> Tried | None:
+        self,
+        kept: list[VictimGroup],
+        pods: tuple[PodId, ...],
+        line: EvictionOrder,
+        judge: Validator,
+    ) -> Scenario | None:
         if kept:
-            tried = self.on_trial(kept, kept, pods)
-            if tried is not None and judge(tried):
-                return tried
-        found: list[Group] = []
+            scenario = self.on_trial(kept, kept, pods)
+            if scenario is not None and judge(scenario):
+                return scenario
+        found: list[VictimGroup] = []
         while (candidate := line.pop()) is not None:
             group = next_group(candidate, kept, line)
             if group is None:
                 continue
             found.append(group)
             for node in sorted({node for node in group.nodes.values() if node is not None}):
-                tried = self.on_trial([*kept, *with_pods_on(node, found)], [*kept, *found], pods)
-                if tried is not None and judge(tried):
-                    return tried
-                if tried is not None:
+                scenario = self.on_trial([*kept, *with_pods_on(node, found)], [*kept, *found], pods)
+                if scenario is not None and judge(scenario):
+                    return scenario
+                if scenario is not None:
                     break
         return None
 
     def on_trial(
-        self, asked: Sequence[Group], grouped: Sequence[Group], pods: tuple[PodId, ...]
-    ) -> Tried | None:
+        self,
+        asked: Sequence[VictimGroup],
+        considered: Sequence[VictimGroup],
+        pods: tuple[PodId, ...],
+    ) -> Scenario | None:
         with self.state.trial():
-            return self.attempt(asked, grouped, pods)
+            return self.attempt(asked, considered, pods)
 
     def attempt(
-        self, asked: Sequence[Group], grouped: Sequence[Group], pods: tuple[PodId, ...]
-    ) -> Tried | None:
-        """Let *asked* leave and place everybody again; None if the claimant finds no place."""
+        self,
+        asked: Sequence[VictimGroup],
+        considered: Sequence[VictimGroup],
+        pods: tuple[PodId, ...],
+    ) -> Scenario | None:
+        """Evict *asked* and place all jobs again; None if the preemptor finds no place."""
         victims = {group.job for group in asked}
         left = {pod for group in asked for pod in group.members()}
         before = {pod: placed for job in victims for pod, placed in self.placed(job).items()}
@@ -115,20 +124,20 @@ class PlainSearch:
         if not self.place_all(victims, pods, nodes, {pod: before[pod] for pod in left}):
             return None
         after = {pod: placed for job in victims for pod, placed in self.placed(job).items()}
-        return Tried(
-            asked=tuple(asked),
+        return Scenario(
+            evicted=tuple(asked),
             lost=left - set(after),
             moved={pod for pod in left & set(after) if place(before[pod]) != place(after[pod])},
             joined=set(after) - set(before),
-            grouped=tuple(grouped),
+            considered=tuple(considered),
         )
 
-    def leave(self, group: Group, before: dict[PodKey, Placed]) -> None:
-        self.note(group.job)
+    def leave(self, group: VictimGroup, before: dict[PodKey, Placed]) -> None:
+        self.touch(group.job)
         for pod in group.pods:
             is_promised = before[group.job, pod].phase == "reserved" and not self.faithful
-            kind = WorkloadStopped if is_promised else WorkloadDisplaced
-            self.state.apply(kind(workload=group.job, pods=(pod,)))
+            event = WorkloadStopped if is_promised else WorkloadDisplaced
+            self.state.apply(event(workload=group.job, pods=(pod,)))
 
     def place_all(
         self,
@@ -137,21 +146,21 @@ class PlainSearch:
         nodes: set[str],
         left: dict[PodKey, Placed],
     ) -> bool:
-        """Give everybody in line a turn; whether the claimant has its place in the end."""
-        jobs, race = self.line.line_up(pods, victims)
+        """Give every job a turn; whether the preemptor has its place in the end."""
+        jobs, tournament = self.line.of(pods, victims)
         is_placed = False
         had_turn: set[WorkloadName] = set()
-        while (queue := race.leader()) is not None:
+        while (queue := tournament.leader()) is not None:
             job = jobs.first(queue)
             assert job is not None
-            if job not in had_turn and job in {self.claimant, *victims}:
+            if job not in had_turn and job in {self.preemptor, *victims}:
                 had_turn.add(job)
                 if self.place(job, jobs.next_pods(job), nodes, left):
-                    is_placed = is_placed or job == self.claimant
-                elif job == self.claimant:
+                    is_placed = is_placed or job == self.preemptor
+                elif job == self.preemptor:
                     return False
             jobs.drop_first(queue)
-            race.renew(queue)
+            tournament.renew(queue)
         return is_placed
 
     def place(
@@ -186,9 +195,11 @@ class PlainSearch:
         return {(job, pod): placed for pod, placed in run.pods.items()} if run else {}
 
 
-def next_group(candidate: Candidate, kept: Sequence[Group], line: VictimLine) -> Group | None:
+def next_group(
+    candidate: Candidate, kept: Sequence[VictimGroup], line: EvictionOrder
+) -> VictimGroup | None:
     """Return what a candidate gives up first, unless that is kept; with the rest it stands on."""
-    group = Group(candidate.job, candidate.first_to_go(), candidate.costs, candidate.nodes)
+    group = VictimGroup(candidate.job, candidate.evicted_first(), candidate.costs, candidate.nodes)
     of_kept = {pod for each in kept for job, pod in each.members() if job == candidate.job}
     is_kept = not of_kept.isdisjoint(group.pods)
     gone = of_kept if is_kept else set(group.pods)
@@ -198,7 +209,7 @@ def next_group(candidate: Candidate, kept: Sequence[Group], line: VictimLine) ->
     return None if is_kept else group
 
 
-def with_pods_on(node: str, found: Sequence[Group]) -> list[Group]:
+def with_pods_on(node: str, found: Sequence[VictimGroup]) -> list[VictimGroup]:
     """Return all groups of those jobs that have a pod of a group on *node*."""
     jobs = {group.job for group in found if node in [group.nodes[pod] for pod in group.pods]}
     return [group for group in found if group.job in jobs]

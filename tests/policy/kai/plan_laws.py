@@ -8,7 +8,7 @@ from fairlead.model.execution.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.gang import Fullness, Gang
+from fairlead.policy.kai.jobs.gang import Fullness, Gang
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.test_state import facts

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.events import QueueChanged
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.reclaim_judge import (
+from fairlead.policy.kai.fair_share.shares import KaiShare, allocatable
+from fairlead.policy.kai.reclaimable.judge import (
+    Loss,
     Reclaimer,
     ReclaimJudge,
     Verdict,
     allocated_now,
 )
-from fairlead.policy.kai.reclaim_losses import Loss
-from fairlead.policy.kai.shares import KaiShare, allocatable
 from tests.model.worlds import AXES, RESOURCES, queue
 from tests.text_table import rows
 

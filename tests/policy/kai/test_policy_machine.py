@@ -32,21 +32,26 @@ from fairlead.model.plan import Wait
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.askable_pool import AskablePool
-from fairlead.policy.kai.claim_hopes import ReclaimKinds
-from fairlead.policy.kai.cycle_record import CycleRecord
-from fairlead.policy.kai.followed_state import FollowedState
-from fairlead.policy.kai.hopes import Hopes
-from fairlead.policy.kai.job_kinds import Kind
+from fairlead.policy.kai.actions.allocate import Feasibility
+from fairlead.policy.kai.actions.sources import PlainSources
+from fairlead.policy.kai.fair_share.shares import KaiShares
+from fairlead.policy.kai.incremental.sources import IncrementalSources
+from fairlead.policy.kai.jobs.alike import JobClass
+from fairlead.policy.kai.jobs.cycle_record import CycleRecord
+from fairlead.policy.kai.jobs.start_job import JobStarter
+from fairlead.policy.kai.ordering.pending_queues import PendingQueue
+from fairlead.policy.kai.ordering.queue_order import queue_numbers
+from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
 from fairlead.policy.kai.policy import KaiPolicy
-from fairlead.policy.kai.queue_order import queue_numbers
-from fairlead.policy.kai.queue_race import Offer, QueueRace
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter, ReclaimingClasses
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShares
-from fairlead.policy.kai.start_job import JobStarter
-from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine, charge_of
-from fairlead.policy.kai.victim_pool import Candidate, Entry
-from fairlead.policy.kai.waiting_lines import QueueLine
+from fairlead.policy.kai.victims.candidates import (
+    Candidate,
+    EligibleCandidates,
+    OrderedCandidate,
+    charge_of,
+)
+from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, foreign_pods, jobs, nodes, queues, worlds
 
@@ -61,12 +66,13 @@ class PlannedHistory(RuleBasedStateMachine):
             faithful=faithful, gpu_placement="spread" if spread else "binpack"
         )
         self.policy = KaiPolicy(self.settings)
-        self.followed = FollowedState(self.state, self.settings)
+        self.sources = IncrementalSources(self.state, self.settings)
+        self.bounds = BoundsPrefilter(self.sources)
         self.submitted = 100
         self.now_ms = 0
-        self.read_at = self.followed.shares.changes.log().moment
+        self.read_at = self.sources.shares.changes.log().moment
         self.sums = _copied_sums(self.state)
-        self.rooms = (self.followed.finder.version(), {**self.followed.finder.rooms()})
+        self.rooms = (self.sources.finder.version(), {**self.sources.finder.rooms()})
 
     @rule()
     def plan_and_carry_out(self) -> None:
@@ -87,7 +93,7 @@ class PlannedHistory(RuleBasedStateMachine):
 
     @rule()
     def divide(self) -> None:
-        state, shares = self.state, self.followed.shares
+        state, shares = self.state, self.sources.shares
         shares.catch_up()
         rows = KaiShares(state, state.total(), self.settings.k).rows()
         assert list(shares.shares.values()) == self.policy.shares(state) == rows
@@ -97,100 +103,108 @@ class PlannedHistory(RuleBasedStateMachine):
         assert list(shares.leaves) == [row.queue for row in rows if not state.children(row.queue)]
 
     @rule()
-    def line_up_those_who_wait(self) -> None:
-        """Kinds may have other numbers, but the same jobs are of one kind."""
-        lines = self.followed.lines.all()
-        fresh = FollowedState(self.state, self.settings).lines.all()
+    def compare_pending_queues(self) -> None:
+        """JobsByClass may have other numbers, but the same jobs are of one kind."""
+        lines = self.sources.pending.queues()
+        fresh = PlainSources(self.state, self.settings).pending.queues()
         assert {queue: _shown(line) for queue, line in lines.items()} == {
             queue: _shown(line) for queue, line in fresh.items()
         }
-        by_kind: dict[Kind, set[WorkloadName]] = {}
+        by_class: dict[JobClass, set[WorkloadName]] = {}
         for line in lines.values():
-            for kind, keys in line.kinds.items():
-                by_kind.setdefault(kind, set()).update([name for *_, name in keys])
-        for kind in by_kind:
-            assert sorted(self.followed.lines.queues_of([kind])) == sorted(
-                queue for queue, line in lines.items() if kind in line.kinds
+            for job_class, keys in line.classes.items():
+                by_class.setdefault(job_class, set()).update([name for *_, name in keys])
+        for job_class in by_class:
+            assert sorted(self.sources.pending.queues_with([job_class])) == sorted(
+                queue for queue, line in lines.items() if job_class in line.classes
             )
-        assert sorted(self.followed.lines.queues_of(by_kind)) == sorted(
-            queue for queue, line in lines.items() if line.kinds
+        assert sorted(self.sources.pending.queues_with(by_class)) == sorted(
+            queue for queue, line in lines.items() if line.classes
         )
-        tally = self.followed.lines.tally()
-        assert {kind: each.size for kind, each in tally.items()} == {
-            kind: len(names) for kind, names in by_kind.items()
+        tally = self.sources.pending.summaries()
+        assert {job_class: each.size for job_class, each in tally.items()} == {
+            job_class: len(names) for job_class, names in by_class.items()
         }
-        for kind, each in tally.items():
-            assert each.job in by_kind[kind]
-            assert each.pods == lines[self.state.workloads[each.job].queue].places[each.job].pods
-            assert self.followed.lines.request(kind) == charge_of(self.state, each.job, each.pods)
+        for job_class, each in tally.items():
+            assert each.job in by_class[job_class]
+            assert each.pods == lines[self.state.workloads[each.job].queue].jobs[each.job].pods
+            assert self.sources.pending.request(job_class) == charge_of(
+                self.state, each.job, each.pods
+            )
 
     @rule()
-    def count_pods_that_wait(self) -> None:
-        fresh = FollowedState(self.state, self.settings).waiting_pods
-        assert self.followed.waiting_pods.by_shape() == fresh.by_shape()
-        assert self.followed.waiting_pods.marked_queues() == fresh.marked_queues()
+    def compare_waiting_pods(self) -> None:
+        fresh = IncrementalSources(self.state, self.settings).waiting_pods
+        assert self.sources.waiting_pods.by_shape() == fresh.by_shape()
+        assert self.sources.waiting_pods.marked_queues() == fresh.marked_queues()
 
     @rule()
-    def look_for_room(self) -> None:
+    def compare_infeasible_classes(self) -> None:
         """For whom there was no room before there is none now, unless a node may have more."""
-        followed = self.followed
-        followed.lines.all()
-        tally = followed.lines.tally()
+        sources = self.sources
+        sources.pending.queues()
+        tally = sources.pending.summaries()
         for _ in range(2):  # what the first finds is known to the second
-            starter = JobStarter(self.state, followed.finder, 0)
-            hopes = Hopes(tally, starter, followed.hopeless)
-            assert {kind for kind in tally if hopes.has(kind)} == {
-                kind for kind, each in tally.items() if not starter.is_hopeless(each.job, each.pods)
+            starter = JobStarter(self.state, sources.finder, 0)
+            feasible = Feasibility(tally, starter, self.bounds.infeasible)
+            assert {job_class for job_class in tally if feasible.has(job_class)} == {
+                job_class
+                for job_class, each in tally.items()
+                if not starter.is_infeasible(each.job, each.pods)
             }
 
     @rule(data=st.data())
-    def line_up_those_who_may_give_way(self, data: st.DataObject) -> None:
-        state, pool = self.state, self.followed.pool
-        fresh = FollowedState(state, self.settings).pool
+    def compare_candidates(self, data: st.DataObject) -> None:
+        state, pool = self.state, self.sources.candidates
+        fresh = PlainSources(state, self.settings).candidates
         for queue in state.queues:
             assert pool.lowest_priority(queue) == fresh.lowest_priority(queue)
             if data.draw(st.booleans()):  # a priority is looked up without a line, too
-                assert list(map(_told, pool.line(queue))) == list(map(_told, fresh.line(queue)))
+                assert list(map(_told, pool.of(queue))) == list(map(_told, fresh.of(queue)))
 
         every = [fresh.lowest_priority(queue) for queue in _leaf_names(state)]
         assert pool.lowest_of_all() == min((p for p in every if p is not None), default=None)
 
     @rule(data=st.data(), most=st.sampled_from([None, 1, 3]))
-    def see_who_would_leave_first(self, data: st.DataObject, most: int | None) -> None:
+    def compare_first_victims(self, data: st.DataObject, most: int | None) -> None:
         """Of all leaves, whoever claims; some are spared, or had a turn in the same cycle."""
-        state, division = self.state, self.followed.shares
+        state, division = self.state, self.sources.shares
         division.catch_up()
         placed = [(name, pod) for name, run in state.runs.items() for pod in run.pods]
         spared = data.draw(st.lists(st.sampled_from(placed), max_size=2)) if placed else []
         record = CycleRecord(state)
         for name in data.draw(st.sampled_from([[], sorted(state.workloads)[:1]])):
             record.touch(name)
-        pool = AskablePool(self.followed.pool, record, {*spared}, asks_all=False)
-        found = self.followed.first_to_leave.first(most, division, pool)
+        pool = EligibleCandidates(
+            self.sources.candidates, state, record, {*spared}, includes_settled=False
+        )
+        found = self.bounds.first_victims.first(most, division, pool)
 
-        def hold_race(offer: Offer, lines: Mapping[QueueName, object]) -> QueueRace:
-            world = state, division.course, division.numbers
-            return QueueRace(*world, offer, lines, *VICTIM_RULES)
+        def make_tournament(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
+            world = state, division.draw, division.numbers
+            return QueueTournament(*world, offer, lines, *EVICTION_RULES)
 
-        line = VictimLine(state, pool, [(leaf, _anybody) for leaf in division.leaves], hold_race)
+        line = EvictionOrder(
+            state, pool, [(leaf, _every_candidate) for leaf in division.leaves], make_tournament
+        )
         popped = list(iter(line.pop, None))
         assert [each.job for each in found] == [each.job for each in popped][:most]
 
     @rule()
-    def see_whether_anybody_may_reclaim(self) -> None:
-        division, lines = self.followed.shares, self.followed.lines
+    def compare_reclaiming_classes(self) -> None:
+        division, lines = self.sources.shares, self.sources.pending
         division.catch_up()
-        fresh = ReclaimKinds(self.state)
-        assert self.followed.reclaim_kinds.are_any_open(division, lines) == any(
-            fresh.of(division.shares[queue], line.kinds, lines.request)
-            for queue, line in lines.all().items()
+        fresh = ReclaimingClasses(self.state)
+        assert self.bounds.reclaiming.is_any(division, lines) == any(
+            fresh.of(division.shares[queue], line.classes, lines.request)
+            for queue, line in lines.queues().items()
             if queue in division.leaves
         )
 
     @rule()
     def read_which_queues_changed(self) -> None:
         """Where nothing is in the log, everybody has and wants what it did."""
-        log = self.followed.shares.changes.log()
+        log = self.sources.shares.changes.log()
         changed = {above for leaf in log.since(self.read_at) for above in self.state.path(leaf)}
         now = _copied_sums(self.state)
         for queue in self.sums.keys() & now.keys() - changed:
@@ -199,7 +213,7 @@ class PlannedHistory(RuleBasedStateMachine):
 
     @rule()
     def read_which_nodes_changed(self) -> None:
-        finder = self.followed.finder
+        finder = self.sources.finder
         version, rooms = self.rooms
         assert finder.version() > version or finder.rooms() == rooms
         self.rooms = finder.version(), {**finder.rooms()}
@@ -267,7 +281,7 @@ class PlannedHistory(RuleBasedStateMachine):
         known = self.state.books.foreign.get(PodId(name))
         if known is None:
             pod = data.draw(foreign_pods(name))
-            room = self.followed.finder.rooms().get(pod.node)
+            room = self.sources.finder.rooms().get(pod.node)
             if room is None or all(map(le, pod.requests, room.idle)):
                 self.state.apply(ForeignPodChanged(pod))
         elif known.leaving or data.draw(st.booleans()):
@@ -279,7 +293,7 @@ class PlannedHistory(RuleBasedStateMachine):
         self,
         data: st.DataObject,
         phase: Phase,
-        kind: type[WorkloadLeaving] | type[WorkloadStopped],
+        job_class: type[WorkloadLeaving] | type[WorkloadStopped],
     ) -> None:
         pods: dict[WorkloadName, list[PodId]] = {
             name: [pod for pod, placed in run.pods.items() if placed.phase == phase]
@@ -291,7 +305,7 @@ class PlannedHistory(RuleBasedStateMachine):
             chosen = data.draw(
                 st.lists(st.sampled_from(sorted(pods[name])), min_size=1, unique=True)
             )
-            self.state.apply(kind(workload=name, pods=tuple(chosen)))
+            self.state.apply(job_class(workload=name, pods=tuple(chosen)))
 
 
 def _copied_sums(state: ClusterState) -> dict[QueueName, QueueSums]:
@@ -303,17 +317,17 @@ def _leaf_names(state: ClusterState) -> list[QueueName]:
     return sorted({workload.queue for workload in state.workloads.values()})
 
 
-def _anybody(_: Candidate) -> bool:
+def _every_candidate(_: Candidate) -> bool:
     return True
 
 
-def _shown(line: QueueLine) -> tuple[object, ...]:
-    kinds = {tuple(keys) for keys in line.kinds.values()}
-    places = {name: (place.key, place.pods) for name, place in line.places.items()}
-    return line.keys, places, kinds, line.unready
+def _shown(line: PendingQueue) -> tuple[object, ...]:
+    classes = {tuple(keys) for keys in line.classes.values()}
+    places = {name: (place.key, place.pods) for name, place in line.jobs.items()}
+    return line.keys, places, classes, line.unready
 
 
-def _told(entry: Entry) -> tuple[object, ...]:
+def _told(entry: OrderedCandidate) -> tuple[object, ...]:
     """What an entry says; the groups of a job are told by what they are, not by which object."""
     key, each = entry
     return key, each.pods, each.costs, each.nodes, each.reserved, each.gang.groups

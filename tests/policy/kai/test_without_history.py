@@ -11,8 +11,8 @@ from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName
 from fairlead.model.events import Event, UsageChanged
 from fairlead.policy.contract import make_policy
+from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShares
 from fairlead.usage.settings import StoreSource, UsageRules, UsageSettings
 from tests.examples.kai_world import FOLDER, NOW_MS, WORLDS
 from tests.policy.kai.random_worlds import build, worlds

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.queue import ClusterQueue, FlavorFungibility, QueuePreemption, ResourceGroup
-from fairlead.policy.kueue.cycle import KueueCycle, Turn
-from fairlead.policy.kueue.flavor_assignment import Demand, Waiting
-from fairlead.policy.kueue.holder import Holder, Usage
-from fairlead.policy.kueue.nomination import Nomination, Nominator
+from fairlead.policy.kueue.cycle.cycle import KueueCycle, Turn
+from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Demand, PendingWorkload, Usage
 from tests.policy.kueue.target_world import GATE, LIMITS, RECLAIM, RULES, WITHIN
 from tests.text_table import rows
 
@@ -31,8 +30,8 @@ class CycleWorld(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[ResourceGroup, ...]  # the same for every queue
     nodes: tuple[QuotaNode, ...]
     rules: dict[QueueName, QueuePreemption]
-    holders: tuple[Holder, ...]
-    heads: tuple[Waiting, ...]
+    admitted: tuple[AdmittedWorkload, ...]
+    heads: tuple[PendingWorkload, ...]
     fungibility: FlavorFungibility = AS_A_RULE
     settings: KueueSettings = FAIR
 
@@ -41,8 +40,8 @@ class CycleWorld(msgspec.Struct, frozen=True, kw_only=True):
 
     def snapshot(self) -> Snapshot:
         tree = QuotaTree([axis.resource for axis in self.axes().axes], self.nodes)
-        for holder in self.holders:
-            tree.charge_axes(holder.queue, holder.usage)
+        for admitted in self.admitted:
+            tree.charge_axes(admitted.queue, admitted.usage)
         parents = {
             QueueName(node.name): None if node.parent is None else QueueName(node.parent)
             for node in self.nodes
@@ -53,7 +52,7 @@ class CycleWorld(msgspec.Struct, frozen=True, kw_only=True):
             )
             for name, preemption in self.rules.items()
         }
-        return Snapshot(tree, parents, rules, self.holders)
+        return Snapshot(tree, parents, rules, self.admitted)
 
     def turns(self) -> list[Turn]:
         return list(KueueCycle(self.snapshot(), self.axes(), self.settings).run(self.heads))
@@ -95,9 +94,9 @@ def read_world(
             for row in nodes
             if row["within"] != "-"
         },
-        holders=tuple(_held(row, axes) for row in rows(held)) if held.strip() else (),
+        admitted=tuple(_held(row, axes) for row in rows(held)) if held.strip() else (),
         heads=tuple(
-            Waiting(
+            PendingWorkload(
                 name=WorkloadName(row["name"]),
                 queue=QueueName(row["queue"]),
                 priority=int(row.get("priority", "0")),
@@ -134,9 +133,9 @@ def _node(row: dict[str, str], axes: Sequence[Axis]) -> QuotaNode:
     )
 
 
-def _held(row: dict[str, str], axes: Sequence[Axis]) -> Holder:
+def _held(row: dict[str, str], axes: Sequence[Axis]) -> AdmittedWorkload:
     numbers = {str(axis): number for number, axis in enumerate(axes)}
-    return Holder(
+    return AdmittedWorkload(
         name=WorkloadName(row["name"]),
         queue=QueueName(row["queue"]),
         priority=int(row.get("priority", "0")),
@@ -154,15 +153,19 @@ def demand(text: str) -> Demand:
     """Return what a pod set asks for; it could run on any flavor."""
     found = re.fullmatch(r"(?:(?:(\d+)-)?(\d+)x)?(.*)", text)
     assert found is not None
-    fewest, count, requests = found.groups()
-    return Demand(dict(_amounts(requests)), int(count or 1), None if not fewest else int(fewest))
+    with_fewest_pods, count, requests = found.groups()
+    return Demand(
+        dict(_amounts(requests)),
+        int(count or 1),
+        None if not with_fewest_pods else int(with_fewest_pods),
+    )
 
 
 def told(turn: Turn) -> str:
     """Return a turn as one line: the head, what became of it, its flavors and who gives way."""
     nomination = turn.nomination
-    names = " ".join(sorted(target.holder.name for target in turn.targets))
-    words = [nomination.waiting.name, turn.outcome, flavors_of(nomination), names]
+    names = " ".join(sorted(target.workload.name for target in turn.targets))
+    words = [nomination.pending.name, turn.outcome, flavors_of(nomination), names]
     return " ".join(word for word in words if word)
 
 
@@ -214,8 +217,8 @@ def cycle_worlds(draw: st.DrawFn) -> CycleWorld:
     names = [QueueName(f"q{at}") for at in range(draw(st.integers(2, 4)))]
     parents = st.sampled_from([*cohorts * 4, None])
     nodes += [draw(_random_node(name, draw(parents))) for name in names]
-    holders = tuple(
-        Holder(
+    admitted = tuple(
+        AdmittedWorkload(
             name=WorkloadName(f"w{at}"),
             queue=draw(st.sampled_from([*names, *names[:1] * 4])),
             priority=draw(st.integers(0, 2)),
@@ -229,7 +232,7 @@ def cycle_worlds(draw: st.DrawFn) -> CycleWorld:
         groups=ONE_GROUP,
         nodes=tuple(nodes),
         rules={name: draw(RULES) for name in names},
-        holders=holders,
+        admitted=admitted,
         heads=tuple(_random_head(name, *draw(TRAITS)) for name in names),
         fungibility=draw(FUNGIBILITIES),
         settings=KueueSettings(
@@ -265,9 +268,9 @@ TRAITS = st.sampled_from(
 
 def _random_head(
     queue: QueueName, priority: int, queued_ms: int, amount: int, size: tuple[int, int | None]
-) -> Waiting:
+) -> PendingWorkload:
     asked = Demand({"cpu": amount}, *size)
-    return Waiting(WorkloadName(f"head-of-{queue}"), queue, priority, queued_ms, (asked,))
+    return PendingWorkload(WorkloadName(f"head-of-{queue}"), queue, priority, queued_ms, (asked,))
 
 
 @st.composite

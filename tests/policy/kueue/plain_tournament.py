@@ -5,7 +5,7 @@ from functools import cmp_to_key
 
 from fairlead.fairness.dominant_share import DominantShare
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.policy.kueue.head import Head, OrderGates
+from fairlead.policy.kueue.cycle.order import Head, OrderGates
 from tests.fairness.reference_quota_tree import QuotaWorld, ReferenceTree, compare
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from fairlead.fairness.dominant_share import DominantShare
-from fairlead.policy.kueue.holder import Holder
+from fairlead.policy.kueue.workloads import AdmittedWorkload
 from tests.fairness.reference_quota_tree import ReferenceTree
 from tests.policy.kueue.target_world import TargetWorld
 
@@ -12,7 +12,7 @@ class PlainWorld:
     def __init__(self, world: TargetWorld) -> None:
         self.world = world
         self.parents = {node.name: node.parent for node in world.nodes}
-        self.gone: list[Holder] = []
+        self.gone: list[AdmittedWorkload] = []
         self.request = dict(world.usage)
         self.path = self.upward(world.queue)
         self.need = {
@@ -26,10 +26,10 @@ class PlainWorld:
 
     def tree(self, *, with_claimant: bool = False) -> ReferenceTree:
         used = {name: [0] * len(self.world.axis_resources) for name in self.world.rules}
-        for holder in self.world.holders:
-            if holder not in self.gone:
-                for axis, amount in holder.usage:
-                    used[holder.queue][axis] += amount
+        for admitted in self.world.admitted:
+            if admitted not in self.gone:
+                for axis, amount in admitted.usage:
+                    used[admitted.queue][axis] += amount
         if with_claimant:
             for axis, amount in self.world.usage:
                 used[self.world.queue][axis] += amount
@@ -37,7 +37,7 @@ class PlainWorld:
         return ReferenceTree(self.world.axis_resources, self.world.nodes, usage)
 
     def share(self, name: str) -> DominantShare:
-        """The share of a node, with the claimant."""
+        """The share of a node, with the preemptor."""
         return self.tree(with_claimant=True).dominant_share(name)
 
     def fits(self) -> bool:
@@ -53,9 +53,9 @@ class PlainWorld:
         parent = self.parents[name]
         return [name] if parent is None else [name, *self.upward(parent)]
 
-    def in_order(self, holders: Iterable[Holder]) -> list[Holder]:
+    def in_order(self, admitted: Iterable[AdmittedWorkload]) -> list[AdmittedWorkload]:
         return sorted(
-            holders,
+            admitted,
             key=lambda z: (
                 not z.is_evicted,
                 z.queue == self.world.queue,
@@ -65,26 +65,26 @@ class PlainWorld:
             ),
         )
 
-    def candidates(self) -> list[Holder]:
+    def candidates(self) -> list[AdmittedWorkload]:
         """All who may be asked, in their order: the filters, one after the other."""
         world = self.world
         rules = world.rules[world.queue]
         found = []
-        for holder in world.holders:
-            is_own = holder.queue == world.queue
+        for admitted in world.admitted:
+            is_own = admitted.queue == world.queue
             policy = rules.within_cluster_queue if is_own else rules.reclaim_within_cohort
-            if self.upward(holder.queue)[-1] != self.path[-1]:
+            if self.upward(admitted.queue)[-1] != self.path[-1]:
                 continue  # another tree
-            if not is_own and holder.queue not in self.borrowers:
+            if not is_own and admitted.queue not in self.borrowers:
                 continue
-            if not any(axis in self.need for axis, _ in holder.usage):
+            if not any(axis in self.need for axis, _ in admitted.usage):
                 continue
-            is_lower = world.priority > holder.priority
-            is_newer = world.priority == holder.priority and world.queued_ms < holder.queued_ms
+            is_lower = world.priority > admitted.priority
+            is_newer = world.priority == admitted.priority and world.queued_ms < admitted.queued_ms
             if (
                 policy == "Any"
                 or (policy == "LowerPriority" and is_lower)
                 or (policy == "LowerOrNewerEqualPriority" and (is_lower or is_newer))
             ):
-                found.append(holder)
+                found.append(admitted)
         return self.in_order(found)

@@ -154,7 +154,7 @@ def plan(state: ClusterState, settings: KueueSettings = CLASSICAL, now_ms: int =
 
 def told(planned: Plan) -> list[str]:
     """Return the decisions in a few words: ``start a``, ``evict b for a: InClusterQueue``."""
-    return list(map(_told, planned.decisions))
+    return list(map(_evicted, planned.decisions))
 
 
 def cycles(
@@ -180,7 +180,7 @@ def held(state: ClusterState) -> dict[str, int]:
     }
 
 
-def _told(decision: object) -> str:
+def _evicted(decision: object) -> str:
     match decision:
         case Start():
             return f"start {decision.workload}"
@@ -285,13 +285,13 @@ def _memory(row: dict[str, str]) -> KueueMemory:
 
 def _pod_set(name: str, text: str, nodes: PodConstraints) -> PodSet:
     counts, _, size = text.rpartition("x")
-    fewest, _, most = counts.rpartition("-")
+    with_fewest_pods, _, most = counts.rpartition("-")
     count = int(most or "1")
     requests = tuple(map(int, size.split(",")))
     return PodSet(
         name=name,
         count=count,
-        min_count=int(fewest or count),
+        min_count=int(with_fewest_pods or count),
         requests=requests,
         constraints=nodes,
     )

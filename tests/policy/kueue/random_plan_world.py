@@ -218,7 +218,7 @@ def _workload(chance: Random, name: str, queue: str, groups: str, moment: int) -
 
 
 def _oddity(chance: Random, moment: int) -> Row:
-    """Return something unusual about one who waits, seldom."""
+    """Return something unusual about one that waits, seldom."""
     column = chance.choice(("-",) * 15 + ODDITIES)
     values = {
         "requeued": str(moment + 20),

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import BorrowWithinCohort, ClusterQueue, QueuePreemption
-from fairlead.policy.kueue.holder import Claimant, Holder, Usage
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor, Usage
 from tests.conformance.kueue_need import lacking_axes
 from tests.text_table import number, rows
 
@@ -28,20 +28,20 @@ class TargetWorld(msgspec.Struct, frozen=True, kw_only=True):
     axis_resources: tuple[str, ...]
     nodes: tuple[QuotaNode, ...]
     rules: dict[QueueName, QueuePreemption]
-    holders: tuple[Holder, ...]
+    admitted: tuple[AdmittedWorkload, ...]
     queue: QueueName
     usage: Usage
     priority: int
     queued_ms: int
     settings: KueueSettings = KueueSettings(fair_sharing=True)
     spared: frozenset[WorkloadName] = frozenset()
-    spared_if_owed: frozenset[WorkloadName] = frozenset()
-    may_share: bool = True
+    spared_within_nominal: frozenset[WorkloadName] = frozenset()
+    may_use_fair_sharing: bool = True
 
     def tree(self) -> QuotaTree:
         tree = QuotaTree(self.axis_resources, self.nodes)
-        for holder in self.holders:
-            tree.charge_axes(holder.queue, holder.usage)
+        for admitted in self.admitted:
+            tree.charge_axes(admitted.queue, admitted.usage)
         return tree
 
     def snapshot(self) -> Snapshot:
@@ -50,10 +50,10 @@ class TargetWorld(msgspec.Struct, frozen=True, kw_only=True):
             for node in self.nodes
         }
         rules = {name: ClusterQueue(preemption=rule) for name, rule in self.rules.items()}
-        return Snapshot(self.tree(), parents, rules, self.holders)
+        return Snapshot(self.tree(), parents, rules, self.admitted)
 
-    def claimant(self) -> Claimant:
-        return Claimant(
+    def preemptor(self) -> Preemptor:
+        return Preemptor(
             name=WorkloadName("claimant"),
             queue=self.queue,
             priority=self.priority,
@@ -61,8 +61,8 @@ class TargetWorld(msgspec.Struct, frozen=True, kw_only=True):
             queued_ms=self.queued_ms,
             need=lacking_axes(self.tree(), self.queue, self.usage),
             spared=self.spared,
-            spared_if_owed=self.spared_if_owed,
-            may_share=self.may_share,
+            spared_within_nominal=self.spared_within_nominal,
+            may_use_fair_sharing=self.may_use_fair_sharing,
         )
 
 
@@ -79,8 +79,8 @@ def story_world(tree: str, held: str, claim: str, settings: KueueSettings) -> Ta
         axis_resources=("cpu",),
         nodes=tuple(_story_node(row) for row in nodes),
         rules={QueueName(row["name"]): _rules(row) for row in nodes if row["within"] != "-"},
-        holders=tuple(
-            Holder(
+        admitted=tuple(
+            AdmittedWorkload(
                 name=WorkloadName(row["name"].strip("!")),
                 queue=QueueName(row["queue"]),
                 priority=int(row["priority"]),
@@ -156,7 +156,7 @@ USAGES: dict[int, list[Usage]] = {
 
 @st.composite
 def target_worlds(draw: st.DrawFn) -> TargetWorld:
-    """Small worlds that are full, so that most claimants lack something."""
+    """Small worlds that are full, so that most preemptors lack something."""
     resources = draw(st.sampled_from([("cpu",), ("cpu", "gpu"), ("cpu", "cpu")]))
     axes = len(resources)
     cohorts = ["c0", "c1", "c2", "c3"][: draw(st.integers(1, 4))]
@@ -169,15 +169,15 @@ def target_worlds(draw: st.DrawFn) -> TargetWorld:
         parent = draw(st.sampled_from([*cohorts * 5, None]))
         nodes.append(draw(_node(name, parent, axes, MANY if name == names[0] else FEW)))
     usages = st.sampled_from(USAGES[axes])
-    holders = []
+    admitted = []
     for position in range(draw(st.integers(3, 9))):
         queue = draw(st.sampled_from([*names[1:], *names]))
-        holders.append(_holder(position, queue, draw(usages), *draw(st.sampled_from(TRAITS))))
+        admitted.append(_holder(position, queue, draw(usages), *draw(st.sampled_from(TRAITS))))
     world = TargetWorld(
         axis_resources=resources,
         nodes=tuple(nodes),
         rules=dict.fromkeys(names, QueuePreemption()) | {names[0]: draw(RULES)},
-        holders=tuple(holders),
+        admitted=tuple(admitted),
         queue=names[0],
         usage=draw(usages),
         priority=draw(st.integers(1, 3)),
@@ -201,7 +201,7 @@ def _node(
     draw: st.DrawFn, name: str, parent: str | None, axes: int, quotas: list[Quota]
 ) -> QuotaNode:
     rows = [draw(st.sampled_from(quotas)) for _ in range(axes)]
-    if parent is None:  # limits are for who has a parent
+    if parent is None:  # only nodes with a parent have limits
         rows = [None if row is None else (row[0], None, None) for row in rows]
     listed = [(0, None, None) if row is None else row for row in rows]
     return QuotaNode(
@@ -223,9 +223,9 @@ def _holder(
     queued_ms: int,
     reserved_ms: int,
     is_evicted: bool,
-) -> Holder:
+) -> AdmittedWorkload:
     name = WorkloadName(f"w{position}")
-    return Holder(name, queue, priority, usage, queued_ms, reserved_ms, is_evicted)
+    return AdmittedWorkload(name, queue, priority, usage, queued_ms, reserved_ms, is_evicted)
 
 
 RULES = st.sampled_from(

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.queue import BorrowWithinCohort
-from fairlead.policy.kueue.classical_search import classical_targets
-from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.preemption.classical import classical_targets
+from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import KueueOptions
-from fairlead.policy.kueue.target import Target
-from tests.policy.kueue.plain_classical import plain_classical_targets
-from tests.policy.kueue.plain_fair import plain_fair_targets
+from tests.policy.kueue.cycle.test_cycle_laws import crowd
+from tests.policy.kueue.preemption.plain_classical import plain_classical_targets
+from tests.policy.kueue.preemption.plain_fair import plain_fair_targets
 from tests.policy.kueue.target_world import TargetWorld, target_worlds
-from tests.policy.kueue.test_cycle_laws import crowd
 from tests.scale_examples import scale_examples
 
 many = settings(max_examples=scale_examples(200))
@@ -26,8 +26,8 @@ def with_options(world: TargetWorld, chance: Random) -> TargetWorld:
     options = KueueOptions(
         min_run_time_ms=chance.choice([0, 5]), priority_override=chance.choice([False, True])
     )
-    holders = [
-        msgspec.structs.replace(each, is_protected=chance.random() < 0.3) for each in world.holders
+    admitted = [
+        msgspec.structs.replace(each, is_protected=chance.random() < 0.3) for each in world.admitted
     ]
     rules = world.rules[world.queue]
     if chance.random() < 0.5:
@@ -36,18 +36,18 @@ def with_options(world: TargetWorld, chance: Random) -> TargetWorld:
         rules = msgspec.structs.replace(rules, borrow_within_cohort=allowed)
     return msgspec.structs.replace(
         world,
-        holders=tuple(holders),
+        admitted=tuple(admitted),
         rules=world.rules | {world.queue: rules},
         settings=msgspec.structs.replace(world.settings, options=options),
         spared=_some(world, chance),
-        spared_if_owed=_some(world, chance),
-        may_share=chance.random() < 0.8,
+        spared_within_nominal=_some(world, chance),
+        may_use_fair_sharing=chance.random() < 0.8,
     )
 
 
 def _some(world: TargetWorld, chance: Random) -> frozenset[WorkloadName]:
     part = chance.choice([0, 0.3])
-    return frozenset(each.name for each in world.holders if chance.random() < part)
+    return frozenset(each.name for each in world.admitted if chance.random() < part)
 
 
 option_worlds = st.builds(with_options, target_worlds(), st.integers(0, 2**32).map(Random))
@@ -55,11 +55,11 @@ option_crowds = st.integers(0, 2**32).map(Random).map(lambda each: with_options(
 
 
 def names_and_reasons(targets: list[Target]) -> list[tuple[str, str]]:
-    return [(target.holder.name, target.reason) for target in targets]
+    return [(target.workload.name, target.reason) for target in targets]
 
 
 def fair(world: TargetWorld) -> list[Target]:
-    return fair_targets(world.snapshot(), world.claimant(), world.settings)
+    return fair_targets(world.snapshot(), world.preemptor(), world.settings)
 
 
 @many
@@ -77,7 +77,7 @@ def test_in_a_crowd_too_the_fair_search_equals_the_plain_one(world: TargetWorld)
 @many
 @given(option_worlds)
 def test_the_classical_search_equals_the_plain_one(world: TargetWorld) -> None:
-    found = classical_targets(world.snapshot(), world.claimant())
+    found = classical_targets(world.snapshot(), world.preemptor())
     assert names_and_reasons(found) == plain_classical_targets(world)
 
 
@@ -95,8 +95,8 @@ def test_nobody_is_overruled_where_the_shares_suffice(world: TargetWorld) -> Non
 @given(st.one_of(option_worlds, option_crowds))
 def test_a_failed_search_leaves_everything_as_it_was(world: TargetWorld) -> None:
     snapshot, fresh = world.snapshot(), world.tree()
-    found = fair_targets(snapshot, world.claimant(), world.settings)
+    found = fair_targets(snapshot, world.preemptor(), world.settings)
     for node in world.nodes:
         assert snapshot.tree.charged(node.name) == fresh.charged(node.name)
         assert snapshot.tree.rank(node.name) == fresh.rank(node.name)
-    assert fair_targets(snapshot, world.claimant(), world.settings) == found
+    assert fair_targets(snapshot, world.preemptor(), world.settings) == found

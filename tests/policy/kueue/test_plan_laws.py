@@ -97,7 +97,7 @@ def column(used: Mapping[QueueName, Amounts | list[int]], axis: int) -> dict[Que
 @settings(max_examples=scale_examples(60))
 @given(plan_worlds())
 def test_no_admission_breaks_a_borrowing_or_a_lending_limit(world: PlanWorld) -> None:
-    """Nor takes more than there is. Who was told to leave before it does not count any more.
+    """Nor takes more than there is. Who was evicted before it does not count any more.
 
     A node that uses more than its limits already, because they shrank, is not raised further.
     """
@@ -208,7 +208,7 @@ def translated(planned: Plan, names: Mapping[str, str]) -> Iterator[str]:
 @settings(max_examples=scale_examples(60))
 @given(plan_worlds())
 def test_whoever_waits_gets_one_answer(world: PlanWorld) -> None:
-    """It starts, has a promise, or waits; who starts may be told to leave later in the plan."""
+    """It starts, has a promise, or waits; who starts may be evicted later in the plan."""
     for state, planned in follow(world):
         answers = Counter(
             each.workload for each in planned.decisions if not isinstance(each, Evict)
@@ -269,7 +269,7 @@ def test_in_our_own_mode_nobody_starts_and_is_told_to_leave_in_one_plan(world: P
 @settings(max_examples=scale_examples(80))
 @given(plan_worlds(has_options=False))
 def test_no_victim_is_needless(world: PlanWorld) -> None:
-    """If one of those for whom somebody waits stayed, there would be no room for it.
+    """If one of those for whom a workload waits stayed, there would be no room for it.
 
     Looked at where no two wait for the same, and by who told them to leave. Without fair sharing a
     claim that may not borrow has no room either if it would have to.
@@ -278,26 +278,26 @@ def test_no_victim_is_needless(world: PlanWorld) -> None:
         promises = [each for each in planned.decisions if isinstance(each, Reserve)]
         tellers = {each.beneficiary for each in planned.decisions if isinstance(each, Evict)}
         waited_for = Counter(name for each in promises for name in each.waits_for)
-        uses = {name: all_of(state, name) for name in state.runs}
+        local_usage = {name: all_of(state, name) for name in state.runs}
         for each in planned.decisions:
             if isinstance(each, Start):
-                uses[each.workload] = charged(state, each)
+                local_usage[each.workload] = charged(state, each)
         for promise in promises:
             is_own = promise.workload in tellers
             if is_own and all(waited_for[name] == 1 for name in promise.waits_for):
-                check_promise(state, world, promise, uses)
+                check_promise(state, world, promise, local_usage)
 
 
 def check_promise(
     state: ClusterState,
     world: PlanWorld,
     promise: Reserve,
-    uses: Mapping[WorkloadName, dict[int, int]],
+    local_usage: Mapping[WorkloadName, dict[int, int]],
 ) -> None:
     leaving = set(promise.waits_for)
     assert leaving
     for name in leaving:
-        assert not has_room(state, world, promise, uses, leaving - {name}), (promise, name)
+        assert not has_room(state, world, promise, local_usage, leaving - {name}), (promise, name)
 
 
 def all_of(state: ClusterState, name: WorkloadName) -> dict[int, int]:
@@ -313,7 +313,7 @@ def has_room(
     state: ClusterState,
     world: PlanWorld,
     promise: Reserve,
-    uses: Mapping[WorkloadName, dict[int, int]],
+    local_usage: Mapping[WorkloadName, dict[int, int]],
     leaving: set[WorkloadName],
 ) -> bool:
     """Whether what is promised fits once *leaving* have left."""
@@ -321,7 +321,7 @@ def has_room(
     has_all = True
     for axis, amount in charged(state, promise).items():
         used: Counter[QueueName] = Counter()
-        for name, use in uses.items():
+        for name, use in local_usage.items():
             if name not in leaving:
                 used[state.workloads[name].queue] += use.get(axis, 0)
         tree = PlainQuota(state, axis, used)

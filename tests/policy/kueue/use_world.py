@@ -14,8 +14,8 @@ from fairlead.model.catalogue import LocalQueue
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.admission_uses import AdmissionUses, admission_uses
-from fairlead.policy.kueue.pending_order import pending_order
+from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, local_queue_usage
+from fairlead.policy.kueue.pending.order import pending_order
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 from tests.policy.kueue.plan_world import (
     NAMESPACE,
@@ -71,14 +71,14 @@ def _door(row: dict[str, str]) -> LocalQueue:
     )
 
 
-def uses_of(state: ClusterState, now_ms: int = NOW_MS) -> AdmissionUses:
-    uses = admission_uses(state, BY_USE, now_ms)
-    assert uses is not None
-    return uses
+def uses_of(state: ClusterState, now_ms: int = NOW_MS) -> LocalQueueUsage:
+    local_usage = local_queue_usage(state, BY_USE, now_ms)
+    assert local_usage is not None
+    return local_usage
 
 
 def order(state: ClusterState, now_ms: int = NOW_MS) -> list[str]:
-    """Return who waits in ``q`` in its order, before the plan."""
+    """Return the pending workloads of ``q`` in its order, before the plan."""
     return list(pending_order(state, QUEUE, BY_USE, uses_of(state, now_ms)))
 
 

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from fairlead.model.execution.executor import Verb
 from fairlead.model.invariants import check_invariants
-from fairlead.sim.engine.faults import DrawnFates, Fate, Faults, OrderFaults
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
+from fairlead.sim.engine.faults import DrawnFates, Fate, Faults, OrderFaults
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.scenario.variant.prepare import Prepared
 from tests.scale_examples import scale_examples
@@ -134,22 +134,22 @@ def test_a_cluster_with_faults_stays_sound_and_tells_the_same_twice(
 ) -> None:
     running: Counter[str] = Counter()
 
-    def watch(prepared: Prepared, happening: Happening) -> None:
+    def watch(prepared: Prepared, event: SimulationEvent) -> None:
         check_invariants(prepared.state)
-        lost = isinstance(happening, ToldToLeave | Stopped) and happening.cause == "node-lost"
+        lost = isinstance(event, Evicted | Stopped) and event.cause == "node-lost"
         for name in prepared.state.nodes if not lost else ():
             size = prepared.state.nodes[name].allocatable
             held = prepared.state.books.use(name).held
             assert all(there <= most for there, most in zip(held, size, strict=True)), name
-        match happening:
+        match event:
             case Started():
-                running[happening.job.name] += happening.pods
-                assert happening.running == running[happening.job.name] <= happening.job.pods
+                running[event.job.name] += event.pods
+                assert event.running == running[event.job.name] <= event.job.pods
             case Stopped():
-                running[happening.job.name] -= happening.pods
-                assert happening.running == running[happening.job.name] >= 0
+                running[event.job.name] -= event.pods
+                assert event.running == running[event.job.name] >= 0
             case Finished():
-                assert happening.pods == running.pop(happening.job.name)
+                assert event.pods == running.pop(event.job.name)
             case _:
                 pass
 

@@ -29,7 +29,7 @@ def progress(
 
 
 def interrupt(job: JobProgress, at_ms: int, pods: int) -> int:
-    job.tell_to_leave(at_ms, pods)
+    job.evict(at_ms, pods)
     return job.stop(at_ms, pods)
 
 
@@ -100,7 +100,7 @@ def test_a_gang_does_nothing_until_all_of_it_runs() -> None:
 def test_pods_that_were_told_to_leave_hold_their_places_and_do_no_work() -> None:
     job = progress(checkpoint_ms=0)
     job.start(0, 1)
-    job.tell_to_leave(60, 1)
+    job.evict(60, 1)
     assert job.end_ms(60) is None
     assert job.stop(90, 1) == 0
     job.start(100, 1)
@@ -115,7 +115,7 @@ def test_who_comes_before_those_have_stopped_who_leave_begins_with_what_was_safe
     """Two of four pods do 2 x 90 = 180 of 400; with a checkpoint after each 4 x 40 = 160."""
     job = progress(run_ms=100, pods=4, min_pods=2, checkpoint_ms=checkpoint_ms)
     job.start(0, 2)
-    job.tell_to_leave(90, 2)
+    job.evict(90, 2)
     job.start(95, 2)
     assert job.end_ms(95) == 95 + (400 - safe) // 2
     assert job.stop(105, 2) == job.lost == 180 - safe
@@ -134,5 +134,5 @@ def test_starting_takes_time_and_starting_again_takes_more() -> None:
 def test_rounding_never_ends_a_job_too_early() -> None:
     job = progress(run_ms=10, pods=3, min_pods=1)  # 30 of work
     job.start(0, 3)
-    job.tell_to_leave(3, 1)  # 9 are done, 21 are left for 2 pods: 10.5
+    job.evict(3, 1)  # 9 are done, 21 are left for 2 pods: 10.5
     assert job.end_ms(3) == 14

@@ -15,20 +15,21 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     CapacityChanged,
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.job_progress import Delays
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import NodeChange, SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
+from fairlead.sim.scenario.kai.objects import kai_address_book
 from tests.sim.small_cluster import (
     DEVICE,
     GPU,
@@ -54,15 +55,15 @@ def simulate(
     """What happened, a line each; the state is looked over after everything that happens."""
     told: list[str] = []
 
-    def listen(happening: Happening) -> None:
+    def listen(event: SimulationEvent) -> None:
         check_invariants(state)
-        if not isinstance(happening, CapacityChanged):
-            told.append(line(happening))
+        if not isinstance(event, CapacityChanged):
+            told.append(line(event))
 
     simulation = Simulation(
         state,
         policy or KaiPolicy(KaiSettings()),
-        WorkloadMaker(state, "kai"),
+        WorkloadMaker(state, kai_address_book(state)),
         FixedWork(jobs),
         rules or SimulationRules(),
         listen,
@@ -72,23 +73,23 @@ def simulate(
     return told, simulation
 
 
-def line(happening: Happening) -> str:
-    at = f"{happening.at_ms / SECOND:g}"
-    match happening:
+def line(event: SimulationEvent) -> str:
+    at = f"{event.at_ms / SECOND:g}"
+    match event:
         case Submitted():
-            return f"{at} {happening.job.name} comes"
+            return f"{at} {event.job.name} comes"
         case Started():
-            return f"{at} {happening.job.name} starts {happening.pods}"
-        case ToldToLeave():
-            whom = happening.beneficiary or happening.cause
-            return f"{at} {happening.job.name} is to leave for {whom}"
+            return f"{at} {event.job.name} starts {event.pods}"
+        case Evicted():
+            whom = event.beneficiary or event.cause
+            return f"{at} {event.job.name} is to leave for {whom}"
         case Stopped():
-            return f"{at} {happening.job.name} stops and loses {happening.lost_ms / SECOND:g}"
+            return f"{at} {event.job.name} stops and loses {event.lost_ms / SECOND:g}"
         case Finished():
-            held = happening.held_ms / SECOND
-            return f"{at} {happening.job.name} is done, held {held:g}"
+            held = event.held_ms / SECOND
+            return f"{at} {event.job.name} is done, held {held:g}"
         case CapacityChanged():
-            return f"{at} the cluster has {happening.capacity[GPU] // DEVICE}"
+            return f"{at} the cluster has {event.capacity[GPU] // DEVICE}"
 
 
 def lines(text: str) -> list[str]:

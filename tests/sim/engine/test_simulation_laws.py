@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.invariants import check_invariants
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     CapacityChanged,
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.measures import Measures
@@ -28,7 +28,7 @@ policies = st.sampled_from(POLICIES)
 some = settings(max_examples=scale_examples(25))
 
 
-def held_by_hand(seen: list[Happening]) -> dict[str, int]:
+def held_by_hand(seen: list[SimulationEvent]) -> dict[str, int]:
     """GPU time that each job held, added up from starts and stops alone."""
     held: Counter[str] = Counter()
     for each in seen:
@@ -44,7 +44,7 @@ def held_by_hand(seen: list[Happening]) -> dict[str, int]:
     return dict(held)
 
 
-def idle_by_hand(seen: list[Happening]) -> dict[str, int]:
+def idle_by_hand(seen: list[SimulationEvent]) -> dict[str, int]:
     """Pod time in which too few pods of a job had places for any work."""
     idle: Counter[str] = Counter()
     running: Counter[str] = Counter()
@@ -98,7 +98,7 @@ def test_a_job_has_each_of_its_pods_once_and_tells_how_many(
 def test_no_node_holds_more_than_it_has_and_no_pod_is_on_a_node_that_is_gone(
     document: Document, policy: str
 ) -> None:
-    def watch(prepared: Prepared, happening: Happening) -> None:
+    def watch(prepared: Prepared, event: SimulationEvent) -> None:
         state = prepared.state
         held: Counter[str] = Counter()
         for name, each in state.runs.items():
@@ -107,7 +107,7 @@ def test_no_node_holds_more_than_it_has_and_no_pod_is_on_a_node_that_is_gone(
                 assert placed.node is not None
                 if placed.phase != "reserved":
                     held[placed.node] += pod_set.requests[state.resources.index(GPU)]
-        lost = isinstance(happening, (ToldToLeave, Stopped)) and happening.cause == "node-lost"
+        lost = isinstance(event, (Evicted, Stopped)) and event.cause == "node-lost"
         if not lost:  # in the middle of it the others on that node are still to be told
             for node, amount in held.items():
                 assert amount <= state.nodes[node].allocatable[state.resources.index(GPU)]
@@ -183,20 +183,20 @@ def test_a_lost_node_stops_only_who_was_there(document: Document, policy: str) -
         at_ms = START_MS + int(change["at"].removesuffix("s")) * 1000
         lost_at.setdefault(at_ms, set()).update(change["lose"])
 
-    def watch(prepared: Prepared, happening: Happening) -> None:
-        if not isinstance(happening, ToldToLeave) or happening.cause != "node-lost":
+    def watch(prepared: Prepared, event: SimulationEvent) -> None:
+        if not isinstance(event, Evicted) or event.cause != "node-lost":
             return
-        lost = lost_at[happening.at_ms]
-        placed = prepared.state.runs[WorkloadName(happening.job.name)].pods.values()
+        lost = lost_at[event.at_ms]
+        placed = prepared.state.runs[WorkloadName(event.job.name)].pods.values()
         assert {each.node for each in placed} & lost
         if len(lost) > 1:
             return  # one after the other, and nobody says which it is
         there = sum(each.node in lost for each in placed)
         stays = len(placed) - there
-        if stays >= happening.job.min_pods:
-            assert happening.pods <= there
+        if stays >= event.job.min_pods:
+            assert event.pods <= there
         else:
-            assert happening.pods == len(placed)
+            assert event.pods == len(placed)
 
     run(document, policy, watch)
 
@@ -213,7 +213,7 @@ def test_under_kueue_a_lost_node_stops_nobody(document: Document) -> None:
     steady = {**document["spec"]["cluster"], "changes": []}
     calm = {**lossy, "spec": {**lossy["spec"], "cluster": steady}}
 
-    def jobs(seen: list[Happening]) -> list[Happening]:
+    def jobs(seen: list[SimulationEvent]) -> list[SimulationEvent]:
         return [each for each in seen if not isinstance(each, CapacityChanged)]
 
     assert jobs(run(lossy, "kueue")) == jobs(run(calm, "kueue"))
@@ -238,5 +238,5 @@ def with_kept_jobs(document: Document) -> Document:
 def test_under_kai_nobody_evicts_or_moves_who_is_not_preemptible(document: Document) -> None:
     """Only with their nodes do such jobs lose places."""
     for each in run(document, "kai"):
-        if isinstance(each, ToldToLeave | Stopped) and not each.job.preemptible:
+        if isinstance(each, Evicted | Stopped) and not each.job.preemptible:
             assert each.cause == "node-lost"

@@ -21,7 +21,7 @@ from fairlead.model.plan import Decision, Evict, Move, Plan, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.contract import Policy
-from fairlead.sim.engine.happenings import Finished, Happening, Stopped, Submitted
+from fairlead.sim.engine.events import Finished, SimulationEvent, Stopped, Submitted
 from fairlead.sim.scenario.variant.prepare import prepare
 from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, START_MS, Document, documents, read, run
@@ -34,7 +34,7 @@ DURATION = re.compile(r"(\d+)s")
 class NotedPlans:
     """A policy that writes down when it was asked and what it said."""
 
-    def __init__(self, policy: Policy, log: list[Happening | Plan]) -> None:
+    def __init__(self, policy: Policy, log: list[SimulationEvent | Plan]) -> None:
         self._policy = policy
         self._log = log
 
@@ -81,7 +81,7 @@ def test_a_simulation_equals_the_same_plans_fed_by_hand(document: Document, poli
     """A second state gets the jobs, and what the plans say; a second policy says the same."""
     document["spec"].pop("usage", None)  # past use is told to the state, by no plan
     scenario = read(document, policy)
-    log: list[Happening | Plan] = []
+    log: list[SimulationEvent | Plan] = []
     noted = prepare(scenario, scenario.by_name[policy])
     noted.policy = NotedPlans(noted.policy, log)
     noted.simulation(log.append).run()
@@ -121,7 +121,7 @@ def slower(part: Any) -> Any:
             return part
 
 
-def in_short(seen: list[Happening], scale: int = 1) -> Iterator[tuple[object, ...]]:
+def in_short(seen: list[SimulationEvent], scale: int = 1) -> Iterator[tuple[object, ...]]:
     """When what happened to whom; times and lost work are divided by *scale*."""
     for each in seen:
         at, odd = divmod(each.at_ms - START_MS, scale)

@@ -11,12 +11,13 @@ import msgspec
 
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.sim.engine.happenings import Finished, Happening, Started, Stopped, ToldToLeave
+from fairlead.sim.engine.events import Evicted, Finished, SimulationEvent, Started, Stopped
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.past_use import PastUse, UsageInterest
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
+from fairlead.sim.scenario.kai.objects import kai_address_book
 from fairlead.sim.work.source import WorkSource
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.settings import UsageRules
@@ -91,19 +92,19 @@ class _Watch:
         self.turns: list[int] = []
         self.reclaims = 0
 
-    def take(self, happening: Happening) -> None:
-        match happening:
+    def take(self, event: SimulationEvent) -> None:
+        match event:
             case Started():
-                self._began[happening.job.name] = happening.at_ms
-                at = int(happening.job.queue[1:])
-                self.starts.append((happening.at_ms // SECOND, at))
-                self._change(happening.job, happening.at_ms, 1)
-            case ToldToLeave():
+                self._began[event.job.name] = event.at_ms
+                at = int(event.job.queue[1:])
+                self.starts.append((event.at_ms // SECOND, at))
+                self._change(event.job, event.at_ms, 1)
+            case Evicted():
                 self.reclaims += 1
-                ran_ms = happening.at_ms - self._began.pop(happening.job.name)
+                ran_ms = event.at_ms - self._began.pop(event.job.name)
                 self.turns.append(ran_ms // SECOND)
             case Stopped() | Finished():
-                self._change(happening.job, happening.at_ms, -1)
+                self._change(event.job, event.at_ms, -1)
             case _:
                 pass
 
@@ -145,7 +146,7 @@ def share(sharing: Sharing, *, faithful: bool = False) -> Outcome:
     Simulation(
         state,
         KaiPolicy(KaiSettings(k=sharing.k, faithful=faithful)),
-        WorkloadMaker(state, "kai"),
+        WorkloadMaker(state, kai_address_book(state)),
         Backlogs(sharing),
         rules,
         watch.take,

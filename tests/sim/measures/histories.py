@@ -6,15 +6,15 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 
 from fairlead.model.plan import Reason
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     CapacityChanged,
     Cause,
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.entitlement import EntitlementChange
@@ -23,7 +23,7 @@ from fairlead.sim.measures.series import Series
 from fairlead.sim.measures.summary import Summary
 from tests.text_table import number, rows
 
-Told: TypeAlias = Happening | EntitlementChange
+Told: TypeAlias = SimulationEvent | EntitlementChange
 RESOURCES = ("cpu", "gpu")
 PARENTS = {"left": None, "right": None, "a": "left", "b": "left", "c": "right", "d": None}
 LEAVES = ("a", "b", "c", "d")
@@ -76,7 +76,7 @@ def written(jobs: str, story: str) -> list[Told]:
                     EntitlementChange(at_ms=at_ms, entitled={to: (due,)}, demand={to: (wanted,)})
                 )
             case what:
-                told.append(happening(what, at_ms, known[to], count, number(row["more"]) or 0))
+                told.append(event(what, at_ms, known[to], count, number(row["more"]) or 0))
     return told
 
 
@@ -93,9 +93,9 @@ def _job(row: dict[str, str]) -> Job:
     )
 
 
-def happening(
+def event(
     what: str, at_ms: int, job: Job, pods: int, lost_ms: int = 0, cause: Cause = "evicted"
-) -> Happening:
+) -> SimulationEvent:
     """One thing that happens to a job; what measures do not look at is left at nothing."""
     match what:
         case "submit":
@@ -103,7 +103,7 @@ def happening(
         case "start":
             return Started(at_ms=at_ms, job=job, pods=pods, running=0, reason=WHY)
         case "told":
-            return ToldToLeave(
+            return Evicted(
                 at_ms=at_ms, job=job, pods=pods, cause=cause, beneficiary=None, reason=WHY
             )
         case "stop":
@@ -150,7 +150,7 @@ class RandomHistory:
         elif kind == "submit":
             job = self._new_job()
             self._jobs[job.name], self._placed[job.name] = job, 0
-            self.told.append(happening("submit", self._at_ms, job, 0))
+            self.told.append(event("submit", self._at_ms, job, 0))
         else:
             self._turn(kind)
 
@@ -206,7 +206,7 @@ class RandomHistory:
         elif kind == "finish":
             del self._placed[job.name]
         lost_ms, cause = random.randint(0, 9), random.choice(CAUSES)
-        self.told.append(happening(kind, self._at_ms, job, pods, lost_ms, cause))
+        self.told.append(event(kind, self._at_ms, job, pods, lost_ms, cause))
 
 
 KINDS = "submit submit start start start stop finish finish told due due capacity".split()

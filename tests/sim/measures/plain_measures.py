@@ -4,13 +4,13 @@ from fractions import Fraction
 from math import ceil
 from statistics import fmean
 
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     CapacityChanged,
+    Evicted,
     Finished,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.entitlement import EntitlementChange
@@ -39,7 +39,7 @@ class PlainMeasures:
         self._pods = {job.name: [self._pods_at(job, t) for t in span] for job in self.jobs}
         self._known: dict[tuple[str, int, str, int], int] = {}
 
-    def happenings(self, job: Job) -> list[Submitted | Started | Stopped | Finished | ToldToLeave]:
+    def events(self, job: Job) -> list[Submitted | Started | Stopped | Finished | Evicted]:
         return [
             each
             for each in self.told
@@ -49,7 +49,7 @@ class PlainMeasures:
 
     def _pods_at(self, job: Job, at_ms: int) -> int:
         pods = 0
-        for each in self.happenings(job):
+        for each in self.events(job):
             if each.at_ms <= at_ms:
                 if isinstance(each, Started):
                     pods += each.pods
@@ -161,7 +161,7 @@ class PlainMeasures:
         return self._first(job, Started)
 
     def _first(self, job: Job, kind: type[Started | Finished]) -> int | None:
-        return next((e.at_ms for e in self.happenings(job) if isinstance(e, kind)), None)
+        return next((e.at_ms for e in self.events(job) if isinstance(e, kind)), None)
 
     def slowdowns(self, jobs: list[Job]) -> list[float]:
         found = []
@@ -177,7 +177,7 @@ class PlainMeasures:
             finish_ms = self.finish_ms(job)
             if finish_ms is None or not job.run_ms:
                 continue
-            came_ms = next(e.at_ms for e in self.happenings(job) if isinstance(e, Submitted))
+            came_ms = next(e.at_ms for e in self.events(job) if isinstance(e, Submitted))
             if came_ms == finish_ms or not any(each.at_ms <= came_ms for each in self.changes):
                 continue
             due = [self.due("entitled", came_ms, job.queue, i) for i in range(len(RESOURCES))]

@@ -13,9 +13,10 @@ from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAd
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import numbered_pod
-from fairlead.sim.engine.happenings import CapacityChanged, Happening
+from fairlead.sim.engine.events import CapacityChanged, SimulationEvent
 from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.measures.entitlement import EntitlementFollower
+from fairlead.sim.scenario.kai.objects import kai_address_book
 from fairlead.sim.scenario.variant.prepare import prepare
 from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, documents, read
@@ -25,7 +26,9 @@ GPU_PLACE = RESOURCES.index(GPU)
 
 
 def ask(state: ClusterState, queue_name: str, gpus: int) -> None:
-    made = WorkloadMaker(state, "kai").workload(job(f"of-{queue_name}", queue_name, gpus=gpus))
+    made = WorkloadMaker(state, kai_address_book(state)).workload(
+        job(f"of-{queue_name}", queue_name, gpus=gpus)
+    )
     state.apply(WorkloadAdded(made))
 
 
@@ -82,7 +85,7 @@ def test_flavors_of_a_resource_are_added_up_and_quotas_stand_for_nodes_that_are_
         lend_limit=(None, None),
     )
     state.apply(QueueChanged(flavored))
-    made_job = WorkloadMaker(state, "kai").workload(job("j", "a", gpus=6))
+    made_job = WorkloadMaker(state, kai_address_book(state)).workload(job("j", "a", gpus=6))
     state.apply(WorkloadAdded(made_job))
     assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (6 * DEVICE,)
     state.apply(NodeAdded(Node(name="n", allocatable=(4 * DEVICE,))))
@@ -104,9 +107,9 @@ def test_what_is_followed_is_what_a_new_division_of_the_state_gives(
     known = follower.everything(0)
     happened: set[QueueName] = set()
 
-    def listen(happening: Happening) -> None:
-        if not isinstance(happening, CapacityChanged):
-            happened.add(QueueName(happening.job.queue))
+    def listen(event: SimulationEvent) -> None:
+        if not isinstance(event, CapacityChanged):
+            happened.add(QueueName(event.job.queue))
 
     def watch(now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
         del until_ms

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.sim.engine.happenings import CapacityChanged, Stopped
+from fairlead.sim.engine.events import CapacityChanged, Stopped
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.series import QueueSeries

@@ -24,7 +24,7 @@ def test_what_is_told_of_a_queue_is_a_part_of_those_above_of_which_nothing_was_t
 
     def tell(at_ms: int, given: dict[str, tuple[int, ...]]) -> set[str]:
         changed: set[int] = set()
-        books.entitled.tell(at_ms, given, changed)
+        books.entitled.give(at_ms, given, changed)
         return {name for name in parents if place[name] in changed}
 
     assert tell(0, {"a": (2,), "b": (1,), "elsewhere": (7,)}) == set(parents)

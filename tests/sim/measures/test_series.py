@@ -2,12 +2,12 @@
 
 import pytest
 
-from fairlead.sim.engine.happenings import CapacityChanged
+from fairlead.sim.engine.events import CapacityChanged
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.measures.series import Series
-from tests.sim.measures.histories import happening
+from tests.sim.measures.histories import event
 
 TEBIBYTE = 2**40
 DAY_MS = 24 * 3600 * 1000
@@ -17,8 +17,8 @@ def held_all_the_time(amount: int, end_ms: int, *, horizon_ms: int | None) -> Se
     measures = Measures(("memory",), {"a": None}, horizon_ms=horizon_ms, most_buckets=10)
     job = Job(name="x", queue="a", submit_ms=0, run_ms=None, requests={"memory": amount})
     measures(CapacityChanged(at_ms=0, capacity={"memory": 2 * amount}))
-    measures(happening("submit", 0, job, 0))
-    measures(happening("start", 0, job, 1))
+    measures(event("submit", 0, job, 0))
+    measures(event("start", 0, job, 1))
     measures.change_due(
         EntitlementChange(at_ms=0, entitled={"a": (amount,)}, demand={"a": (amount,)})
     )
@@ -71,10 +71,10 @@ def test_buckets_that_fit_may_become_one_that_does_not() -> None:
 def test_an_eviction_belongs_to_the_bucket_in_which_it_is() -> None:
     measures = Measures(("gpu",), {"a": None}, horizon_ms=40, most_buckets=4)
     job = Job(name="x", queue="a", submit_ms=0, run_ms=None, pods=9, requests={"gpu": 1})
-    measures(happening("submit", 0, job, 0))
-    measures(happening("start", 0, job, 9))
+    measures(event("submit", 0, job, 0))
+    measures(event("start", 0, job, 9))
     for at_ms in (9, 10, 19, 20, 40):
-        measures(happening("stop", at_ms, job, 1))
+        measures(event("stop", at_ms, job, 1))
     _, series = measures.end(40)
     # Until 10: 9. Until 20: 10 and 19. Until 30: 20. What is at the very end is the last one's.
     assert series.of_queue("a").evictions == (1, 2, 1, 1)

@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from fairlead.explain.text.reasons import reason_text
-from fairlead.sim.engine.happenings import Happening
+from fairlead.sim.engine.events import SimulationEvent
 from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.results.about import RunAbout, WorkMarks
 from fairlead.sim.results.read_result import StoredResult, read_result
@@ -79,8 +79,8 @@ def write_run(folder: Path, about: RunAbout, told: list[Told]) -> None:
     writer = RunWriter(folder, about.resources, reason_text)
     for each in told:
         if not isinstance(each, EntitlementChange):
-            happening: Happening = each
-            writer(happening)
+            event: SimulationEvent = each
+            writer(event)
     summary, series = measure(
         told,
         about.end_ms,

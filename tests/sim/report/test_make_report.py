@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.model.axes import Amounts
 from fairlead.model.plan import Reason
-from fairlead.sim.engine.happenings import CapacityChanged, Started, Submitted, ToldToLeave
+from fairlead.sim.engine.events import CapacityChanged, Evicted, Started, Submitted
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.report import make_report as module
@@ -117,7 +117,7 @@ def many_queues(queues: int, evictions: int) -> list[Told]:
     for at_ms in range(1, evictions + 1):
         job = jobs[at_ms % queues]
         told.append(
-            ToldToLeave(at_ms=at_ms, job=job, pods=1, cause="evicted", beneficiary=None, reason=why)
+            Evicted(at_ms=at_ms, job=job, pods=1, cause="evicted", beneficiary=None, reason=why)
         )
     return told
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from fairlead.explain.text.reasons import reason_text
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder
-from fairlead.sim.run.run_variant import Onlooker, RunOrder, run_variant
+from fairlead.sim.run.run_variant import RunObserver, RunOrder, run_variant
 from fairlead.sim.scenario.scenario import Scenario
 from tests.sim.scenario.scenario_files import indented, scenario
 
@@ -47,14 +47,14 @@ def contended(folder: Path) -> Scenario:
     return scenario(folder, CONTENDED)
 
 
-def run_all(scenario: Scenario, to: Path, onlooker: Onlooker | None = None) -> StoredResult:
+def run_all(scenario: Scenario, to: Path, observer: RunObserver | None = None) -> StoredResult:
     """Run *scenario* under each of its rule sets, and read back what was written."""
     names = [variant.name for variant in scenario.variants]
     with closing(ResultFolder(to, scenario.name, names)) as result:
         for name in names:
             order = RunOrder(scenario=scenario, variant=name, seed=scenario.spec.seed)
             folder = result.of_run(name)
-            result.ended(run_variant(order, folder, phrase=reason_text, onlooker=onlooker))
+            result.ended(run_variant(order, folder, phrase=reason_text, observer=observer))
     return read_result(to)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.errors import ResultError
-from fairlead.sim.engine.happenings import Submitted
+from fairlead.sim.engine.events import Submitted
 from fairlead.sim.engine.job import Job
 from fairlead.sim.results.about import RUN_FILE, SUMMED_FILES
 from fairlead.sim.results.eviction_table import COLUMNS as EVICTION_COLUMNS

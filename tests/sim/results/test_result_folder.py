@@ -142,7 +142,7 @@ def test_who_is_killed_before_a_run_is_listed_does_not_leave_it_for_ever(
     tmp_path: Path, small: Scenario
 ) -> None:
     to = tmp_path / "out"
-    tell = ResultFolder._tell
+    tell = ResultFolder._write_about
 
     def stopped(self: ResultFolder, **facts: Any) -> None:
         if "runs" in facts:
@@ -150,7 +150,7 @@ def test_who_is_killed_before_a_run_is_listed_does_not_leave_it_for_ever(
         tell(self, **facts)
 
     with (
-        mock.patch.object(ResultFolder, "_tell", stopped),
+        mock.patch.object(ResultFolder, "_write_about", stopped),
         closing(ResultFolder(to, "small", ["kai"])) as folder,
         pytest.raises(KeyboardInterrupt),
     ):

@@ -10,22 +10,22 @@ import pytest
 from fairlead.explain.text.reasons import reason_text
 from fairlead.model.axes import QueueName
 from fairlead.model.plan import Comparison, Reason, SideShare, Term
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     CapacityChanged,
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Submitted,
-    ToldToLeave,
 )
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.eviction_table import reason_json, reason_of
 from fairlead.sim.results.read_result import StoredResult, StoredRun
 from fairlead.sim.results.series_table import read_series, write_series
-from fairlead.sim.run.run_variant import Patient, RunOrder, run_variant
+from fairlead.sim.run.run_variant import RunOrder, Unobserved, run_variant
 from fairlead.sim.scenario.variant.prepare import prepare
 from tests.sim.results.small_runs import contended, contents, run_all
-from tests.sim.scenario.scenario_files import NODES, happenings, indented, scenario
+from tests.sim.scenario.scenario_files import NODES, events, indented, scenario
 
 POLICIES = ("kai", "kueue", "elastic-quota")
 
@@ -53,7 +53,7 @@ def test_a_run_says_what_it_was(result: StoredResult) -> None:
 
 
 def test_the_tables_tell_what_happened(tmp_path: Path, run: StoredRun) -> None:
-    seen = happenings(contended(tmp_path), run.about.variant)
+    seen = events(contended(tmp_path), run.about.variant)
     jobs = {row.job: row for row in run.jobs()}
     assert list(jobs) == [row.job for row in run.jobs()], "a job has one line"
     assert set(jobs) == {each.job.name for each in seen if isinstance(each, Submitted)}
@@ -71,7 +71,7 @@ def test_the_tables_tell_what_happened(tmp_path: Path, run: StoredRun) -> None:
         )
         assert (row.queue, row.user, row.kind) == (each.job.queue, each.job.user, each.job.kind)
         assert row.requests == each.job.requests
-    told = [each for each in seen if isinstance(each, ToldToLeave)]
+    told = [each for each in seen if isinstance(each, Evicted)]
     rows = list(run.evictions())
     assert rows, "the scenario is of no use without evictions"
     assert [(row.at_ms, row.job, row.pods, row.cause, row.beneficiary) for row in rows] == [
@@ -165,7 +165,7 @@ def test_the_same_run_is_written_in_the_same_bytes(tmp_path: Path, result: Store
     assert contents(again.folder) == contents(result.folder)
 
 
-class _StopsAt(Patient):
+class _StopsAt(Unobserved):
     """Stops a run when some time has come."""
 
     def __init__(self, after_ms: int) -> None:
@@ -188,7 +188,7 @@ def test_a_run_that_is_stopped_tells_all_until_then(tmp_path: Path, run: StoredR
     stopper = _StopsAt(400_000)
     found = contended(tmp_path)
     order = RunOrder(scenario=found, variant=run.about.variant, seed=3)
-    about = run_variant(order, tmp_path / "run", phrase=reason_text, onlooker=stopper)
+    about = run_variant(order, tmp_path / "run", phrase=reason_text, observer=stopper)
     assert not about.complete
     assert stopper.asked > 50
     part = StoredRun(tmp_path / "run")
@@ -262,7 +262,7 @@ def test_a_reason_with_infinite_shares_and_fractions_is_read_back() -> None:
 
 def test_a_happening_of_capacity_leaves_no_line(tmp_path: Path) -> None:
     """It is told at the start of every run, so it must be known to the listener."""
-    seen: list[Happening] = happenings(contended(tmp_path), "kai")
+    seen: list[SimulationEvent] = events(contended(tmp_path), "kai")
     assert sum(isinstance(each, CapacityChanged) for each in seen) == 3
 
 

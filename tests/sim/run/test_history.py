@@ -91,7 +91,7 @@ def test_a_ledger_takes_what_is_left_of_a_record() -> None:
 
 
 def test_a_record_that_begins_later_is_refused() -> None:
-    with pytest.raises(SimulationError, match="record tells of nothing before the simulation"):
+    with pytest.raises(SimulationError, match="record has no entry before the simulation"):
         taken([held(100, A, 1, 0, 0, 0)])
 
 

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.sim.results.about import EVICTIONS_FILE, JOBS_FILE, SUMMARY_FILE
-from fairlead.sim.run.run_variant import Patient, RunOrder, run_variant
+from fairlead.sim.run.run_variant import RunOrder, Unobserved, run_variant
 from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, documents, read
 
 
-class StopsAfter(Patient):
+class StopsAfter(Unobserved):
     """Stops a run when it was asked so many times."""
 
     def __init__(self, times: int) -> None:
@@ -33,7 +33,7 @@ def test_a_run_that_is_stopped_has_the_numbers_of_one_that_ends_there(
     with tempfile.TemporaryDirectory() as name:
         stopped, whole = Path(name) / "stopped", Path(name) / "whole"
         order = RunOrder(scenario=scenario, variant=policy, seed=1)
-        about = run_variant(order, stopped, onlooker=StopsAfter(times))
+        about = run_variant(order, stopped, observer=StopsAfter(times))
         duration = f"{about.end_ms - about.start_ms}ms"
         order = RunOrder(scenario=scenario, variant=policy, seed=1, settings={"duration": duration})
         assert run_variant(order, whole).end_ms == about.end_ms

@@ -4,7 +4,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from fairlead.errors import Finding
-from fairlead.sim.engine.happenings import Happening
+from fairlead.sim.engine.events import SimulationEvent
 from fairlead.sim.scenario.read.read_scenario import ScenarioResult, read_scenario
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.variant.prepare import prepare
@@ -39,11 +39,11 @@ def told(findings: tuple[Finding, ...]) -> list[str]:
     return [f"{each.severity} {each.line} {each.path} {each.code}" for each in findings]
 
 
-def happenings(
+def events(
     scenario: Scenario, variant: str | None = None, seed: int | None = None
-) -> list[Happening]:
+) -> list[SimulationEvent]:
     """Run a scenario under one of its rule sets, the first by default, and write all down."""
     chosen = scenario.variants[0] if variant is None else scenario.by_name[variant]
-    seen: list[Happening] = []
+    seen: list[SimulationEvent] = []
     prepare(scenario, chosen, seed).simulation(seen.append).run()
     return seen

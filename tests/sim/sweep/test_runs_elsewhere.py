@@ -49,7 +49,7 @@ def runs(orders: dict[str, RunOrder], to: Path, phrase: Phrase = code_of) -> Ite
 
 
 def test_a_process_that_dies_is_told(tmp_path: Path, small: Scenario) -> None:
-    with pytest.raises(SimulationError, match="has died, perhaps for want of memory: try with few"):
+    with pytest.raises(SimulationError, match="has died, perhaps for lack of memory: try with few"):
         list(runs({"one": order(small)}, tmp_path / "out", die))
 
 

@@ -87,10 +87,10 @@ def test_the_books_are_told_in_words(tmp_path: Path) -> None:
     """
     tally = TraceTally("t.csv")
     jobs_of(written(tmp_path, text), TraceRules(allow_broken=True), tally)
-    assert tally.told() == [
+    assert tally.lines() == [
         "t.csv: 5 rows, 1 job",
         "broken: 1 row",
         "dropped: 2 rows, have no run time",
-        "dropped: 1 row, ask for nothing that the trace tells",
+        "dropped: 1 row, request nothing that the trace has",
         "share a GPU with others: 1 job",
     ]

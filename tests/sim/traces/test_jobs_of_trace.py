@@ -141,7 +141,7 @@ def test_jobs_of_one_id_have_names_of_their_own(tmp_path: Path) -> None:
     """
     tally = TraceTally()
     assert names(jobs_of(own_csv(tmp_path, text), tally=tally)) == "a a#2 b a#3"
-    assert tally.dropped == {"are told twice": 1}
+    assert tally.dropped == {"are listed twice": 1}
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_jobs_of_one_id_have_names_of_their_own(tmp_path: Path) -> None:
         (TraceRules(queues=QueueRule(others="{team}")), "found the queue pattern"),
         (TraceRules(from_ms=5, until_ms=5), "the cut leaves nothing"),
         (TraceRules(until_ms=0), "the cut leaves nothing"),
-        (TraceRules(from_unix_ms=5), "the trace does not tell its dates"),
-        (TraceRules(until_unix_ms=5), "the trace does not tell its dates"),
+        (TraceRules(from_unix_ms=5), "the trace has no dates"),
+        (TraceRules(until_unix_ms=5), "the trace has no dates"),
         (
             TraceRules(
                 columns=ColumnMap(

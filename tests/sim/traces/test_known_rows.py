@@ -37,7 +37,7 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def taken(path: Path, rules: TraceRules | None = None) -> tuple[list[object], list[str]]:
     tally = TraceTally()
-    return list(jobs_of_trace(path, rules, tally)), tally.told()
+    return list(jobs_of_trace(path, rules, tally)), tally.lines()
 
 
 def test_the_second_time_is_as_the_first(tmp_path: Path, readings: list[Path]) -> None:

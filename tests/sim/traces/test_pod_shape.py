@@ -91,7 +91,7 @@ def test_what_a_trace_does_not_tell_comes_from_the_rules(
 
 @pytest.mark.parametrize("asks", [(), ((GPU, 0),), ((GPU, 0), (CPU, 0))])
 def test_a_job_that_asks_for_nothing_gives_no_pods(asks: Asks) -> None:
-    assert pod_shape(TraceRules(), asks, 1) == "ask for nothing that the trace tells"
+    assert pod_shape(TraceRules(), asks, 1) == "request nothing that the trace has"
 
 
 @pytest.mark.parametrize("resource", [CPU, GPU])

@@ -110,4 +110,4 @@ def test_two_texts_put_together_give_each_job_once(tmp_path: Path) -> None:
         ("8", 50_000),
         ("8#2", 200_000),
     ]
-    assert tally.dropped == {"are told twice": 1}
+    assert tally.dropped == {"are listed twice": 1}

@@ -56,7 +56,7 @@ def test_a_log_gives_its_jobs_in_milliseconds_and_base_units(tmp_path: Path) -> 
             asks=((CPU, 4000),), asked_ms=90_000, wait_ms=0,
         ),
     ]  # fmt: skip
-    assert tally.dropped == {"parts of jobs that are told as a whole too": 1}
+    assert tally.dropped == {"parts of jobs that are listed as a whole too": 1}
     assert (tally.rows, tally.broken) == (5, 0)
 
 
@@ -109,5 +109,5 @@ def test_seconds_with_decimals_are_cut_down_to_milliseconds() -> None:
 @pytest.mark.parametrize("start", ["0", "unknown"])
 def test_a_start_that_is_not_known_gives_no_dates(tmp_path: Path, start: str) -> None:
     file = written(tmp_path, f"; UnixStartTime: {start}\n{line()}\n", "log.swf")
-    with pytest.raises(TraceError, match="does not tell its dates"):
+    with pytest.raises(TraceError, match="the trace has no dates"):
         jobs_of(file, TraceRules(from_unix_ms=5))

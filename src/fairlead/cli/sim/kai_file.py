@@ -18,23 +18,21 @@ OUTPUTS: Final = frozenset({"table", "csv"})
 
 def is_share_simulation(documents: Sequence[Document]) -> bool:
     """Return whether *documents* are one file of KAI's simulator."""
-    from fairlead.sim.kai_file.read_kai_file import is_kai_simulation
+    from fairlead.sim.scenario.read.read_file import simulator_of
 
-    return len(documents) == 1 and is_kai_simulation(documents[0])
+    return simulator_of(documents) is not None
 
 
 def is_readable(read: SimulationFile) -> bool:
     """Return whether the file is a scenario, or one of KAI's simulator, without errors."""
-    return read.scenario is not None or read.kai_simulation is not None
+    return read.scenario is not None or read.peer is not None
 
 
 def print_shares(read: SimulationFile, *, is_plain: bool) -> None:
     """Run a file of KAI's simulator and print its table; it takes no options."""
-    assert read.kai_simulation is not None
+    assert read.peer is not None
     if not is_plain:
         raise click.UsageError(
             f"a {FORMAT} is run as it is, and prints its table: leave out all options"
         )
-    from fairlead.sim.kai_file.run_kai_file import run_kai_simulation
-
-    run_kai_simulation(read.kai_simulation, click.echo)
+    read.peer.run(click.echo)

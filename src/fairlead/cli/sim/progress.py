@@ -12,13 +12,13 @@ import click
 from fairlead.cli.output.progress import Interruption
 from fairlead.explain.text.measures import length_text
 from fairlead.explain.text.names import printable
-from fairlead.sim.run.run_variant import Onlooker
+from fairlead.sim.run.run_variant import RunObserver
 
 _EVERY_S: Final = 0.2
 _WIDTH: Final = 24
 
 
-class RunProgress(Onlooker):
+class RunProgress(RunObserver):
     """Shows runs one after the other, and stops the current one on Ctrl-C."""
 
     def __init__(self, interruption: Interruption, clock: Callable[[], float] = time.monotonic):

@@ -120,7 +120,7 @@ def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
         try:
             for name, order in orders.items():
                 about = run_variant(
-                    order, folder.of_run(name), phrase=reason_text, onlooker=progress
+                    order, folder.of_run(name), phrase=reason_text, observer=progress
                 )
                 folder.ended(about)
                 if not about.complete or interruption.is_wanted:

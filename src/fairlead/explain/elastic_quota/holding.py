@@ -11,8 +11,7 @@ from fairlead.explain.text.explanation import Section
 from fairlead.explain.text.names import first_few
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.quantity import format_amount
-from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.node_claim import keeps_min
+from fairlead.policy.elastic_quota.api import PlanningContext, keeps_min
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 Protection: TypeAlias = Literal["none", "others first", "never asked"]
@@ -51,9 +50,9 @@ def elastic_holding(view: ElasticJobView) -> Holding | None:
     pods = [pod for pod, placed in run.pods.items() if placed.is_running()] if run else []
     if not pods:
         return None
-    desk = Desk(view.state, view.settings, view.now_ms)
+    context = PlanningContext(view.state, view.settings, view.now_ms)
     set_index = view.workload.pod_sets.set_index
-    charges = [desk.charges.of(view.workload, set_index[pod]).amounts for pod in pods]
+    charges = [context.charges.of(view.workload, set_index[pod]).amounts for pod in pods]
     queue = view.workload.queue
     if queue not in view.state.queues:
         return Holding(
@@ -64,8 +63,8 @@ def elastic_holding(view: ElasticJobView) -> Holding | None:
             protection="none",
             claimants=(),
         )
-    use = desk.books.later if desk.looks_later else desk.books.now
-    used, least = use.used[queue], desk.books.guaranteed[queue]
+    use = context.quotas.after_termination if context.expects_termination else context.quotas.now
+    used, least = use.used[queue], context.quotas.guaranteed[queue]
     held = [sum(amounts) for amounts in zip(*charges, strict=True)]
     axes = view.state.axes.axes
     is_over = use.is_over_min[queue]
@@ -79,7 +78,7 @@ def elastic_holding(view: ElasticJobView) -> Holding | None:
         is_over_min=is_over,
         keeps_min=all(keeps_min(used, charge, least) for charge in charges),
         protection=_protection(view.settings),
-        claimants=tuple(_claimants(desk, queue)) if is_over else (),
+        claimants=tuple(_claimants(context, queue)) if is_over else (),
     )
 
 
@@ -89,13 +88,13 @@ def _protection(settings: ElasticQuotaSettings) -> Protection:
     return "never asked" if settings.protect_min else "others first"
 
 
-def _claimants(desk: Desk, own: QueueName) -> list[Claimant]:
+def _claimants(context: PlanningContext, own: QueueName) -> list[Claimant]:
     """Return who else has room below its min; who is over it in anything may take nothing back."""
-    use = desk.books.later if desk.looks_later else desk.books.now
-    axes = desk.state.axes.axes
+    use = context.quotas.after_termination if context.expects_termination else context.quotas.now
+    axes = context.state.axes.axes
     found = []
     for queue in sorted(use.used):
-        pairs = zip(axes, use.used[queue], desk.books.guaranteed[queue], strict=True)
+        pairs = zip(axes, use.used[queue], context.quotas.guaranteed[queue], strict=True)
         below = {axis: least - used for axis, used, least in pairs if used < least}
         if queue != own and below and not use.is_over_min[queue]:
             ordered = tuple((axis, below[axis]) for axis in by_interest(below))

@@ -25,7 +25,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Plan, Reserve
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.node_outcome import NodeOutcome, Outcome
+from fairlead.policy.elastic_quota.api import NodeOutcome, Outcome
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 SHOWN_CHOICES: Final = 5
@@ -140,7 +140,7 @@ def _asked_remark(view: ElasticJobView, turn: ElasticTurn) -> str:
 
 def _tries_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
     choices = [each for each in turn.tries if each.is_choice(turn.looks_later)]
-    choices.sort(key=lambda each: (each.node != _taken(view), each.key))
+    choices.sort(key=lambda each: (each.node != _taken(view), each.cost))
     left_out = len(choices[SHOWN_CHOICES:])
     more = [(f"({left_out} more)", "with worse victims")] if left_out else []
     others = [each for each in turn.tries if not each.is_choice(turn.looks_later)]

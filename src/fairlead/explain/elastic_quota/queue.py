@@ -10,10 +10,13 @@ from fairlead.fairness.elastic_pool import NamespaceQuota, PoolSums, over_min
 from fairlead.model.axes import Amounts, Axis, QueueName
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.published_status import published_used
+from fairlead.policy.elastic_quota.api import (
+    ElasticShare,
+    ElasticShares,
+    PlanningContext,
+    published_used,
+)
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
-from fairlead.policy.elastic_quota.shares import ElasticShare, ElasticShares
 
 
 class NominatedAmounts(NamedTuple):
@@ -30,15 +33,15 @@ def nominated_amounts(
 
     Cost: the workloads that wait.
     """
-    desk = Desk(state, settings, now_ms=0)
+    context = PlanningContext(state, settings, now_ms=0)
     for waited_for in state.waited_for():
         for name in state.waiting(waited_for):
-            desk.nominate_all(state.workloads[name])
+            context.restore_nominations(state.workloads[name])
     others = [name for name in state.queues if name != queue]
-    elsewhere = [desk.nominations.rightful(name, desk.books.now) for name in others]
+    elsewhere = [context.nominations.within_min(name, context.quotas.now) for name in others]
     return NominatedAmounts(
-        here=desk.nominations.promised_to(queue),
-        elsewhere=tuple(map(sum, zip(desk.state.axes.zero, *elsewhere, strict=True))),
+        here=context.nominations.nominated_in(queue),
+        elsewhere=tuple(map(sum, zip(context.state.axes.zero, *elsewhere, strict=True))),
     )
 
 

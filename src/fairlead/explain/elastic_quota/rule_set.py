@@ -12,8 +12,8 @@ from fairlead.explain.rule_set import RuleSet
 from fairlead.explain.text.explanation import Explanation
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.api import ElasticShares
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
-from fairlead.policy.elastic_quota.shares import ElasticShares
 
 
 class ElasticQuotaRules(RuleSet[ElasticQuotaSettings]):

@@ -10,27 +10,27 @@ from fairlead.explain.jobs.nodes import POD_SLOTS, Free, NodeStanding
 from fairlead.explain.text.amounts import by_interest
 from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, Axis, Limits, QueueName, WorkloadName
-from fairlead.model.plan import Decision, Evict, Reserve, Start, Tally, Wait
+from fairlead.model.plan import Evict, Reserve, Start, Tally, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.elastic_quota.asker import Asker
-from fairlead.policy.elastic_quota.claims import Claim, asked_for
-from fairlead.policy.elastic_quota.cycle import (
+from fairlead.policy.elastic_quota.api import (
     NOT_READY,
+    SCHEDULE_TIMED_OUT,
     SCHEDULING_GATED,
+    UNSUPPORTED_CONSTRAINT,
     WOULD_BE_EVICTED,
-    Cycle,
+    CandidateScope,
+    NodeOutcome,
+    PendingPod,
+    PlanningContext,
+    PlanReplay,
+    PodPreemption,
+    candidate_scope,
+    node_defects,
+    readiness,
+    whole_gang,
 )
-from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.gang_asker import as_one
-from fairlead.policy.elastic_quota.gang_turn import SCHEDULE_TIMED_OUT
-from fairlead.policy.elastic_quota.node_claim import Asked
-from fairlead.policy.elastic_quota.node_outcome import NodeOutcome
-from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.readiness import readiness
-from fairlead.policy.elastic_quota.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
-from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT, defects
 from fairlead.policy.obstacles import INVALID_OBJECT, OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
 
 _WITHOUT_A_TURN: Final = (
@@ -56,9 +56,8 @@ class ElasticJobView:
         self.settings: Final = settings
         self.now_ms: Final = now_ms
         self.workload: Final = state.workloads[job]
-        policy = ElasticQuotaPolicy(settings)
-        self.plan = policy.plan(state, now_ms)
-        self._spared = policy.spared
+        self._replay: Final = PlanReplay(state, settings, now_ms)
+        self.plan: Final = self._replay.plan
         self.decisions: Final = [each for each in self.plan.decisions if each.workload == job]
         self.victims: Final = [
             each
@@ -88,42 +87,15 @@ class ElasticJobView:
         return None if is_barred else last
 
     @contextmanager
-    def desk_at_turn(self) -> Iterator[Desk]:
-        """Give the desk as it was just before its last turn, which it must have had.
+    def context_at_turn(self) -> Iterator[PlanningContext]:
+        """Give the planning context just before its last attempt, which it must have had.
 
         It may be changed: everything is undone at the end.
         """
         last = self.seeks()
-        assert last is not None, "who is asked about had a turn"
-        with self.state.trial():
-            desk = Desk(self.state, self.settings, self.now_ms, spared=self._spared)
-            decisions = Cycle(desk, Refusals(), self._held_back()).decisions()
-            for _ in range(self._first_of_turn(last)):
-                next(decisions)
-            # What is nominated is known from the first turn on: so one more is had, and undone.
-            mark = desk.mark()
-            next(decisions)
-            desk.roll_back(mark)
-            yield desk
-
-    def _held_back(self) -> dict[WorkloadName, WorkloadName]:
-        """Return who waits because it would lose its place at once, and to whom."""
-        return {
-            each.workload: WorkloadName(each.reason.names[0])
-            for each in self.plan.decisions
-            if isinstance(each, Wait) and each.reason.code == WOULD_BE_EVICTED
-        }
-
-    def _first_of_turn(self, last: Decision) -> int:
-        """Return where the decisions of a turn begin: who is evicted comes before who gains."""
-        decisions = self.plan.decisions
-        at = max(at for at, each in enumerate(decisions) if each is last)
-        while at > 0:
-            before = decisions[at - 1]
-            if not (isinstance(before, Evict) and before.beneficiary == self.workload.name):
-                break
-            at -= 1
-        return at
+        assert last is not None, "the workload had an attempt"
+        with self._replay.context_before(last) as context:
+            yield context
 
 
 Rule: TypeAlias = Literal["max", "pool", "min"]
@@ -148,7 +120,7 @@ class ElasticTurn(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleLine, ...]  # none without a quota
     nodes: tuple[Tally, ...]  # what they are to the first of those pods
     standings: tuple[NodeStanding, ...]  # the same, node by node
-    asked: Asked  # which pods are candidates
+    asked: CandidateScope  # which pods are candidates
     over_min: tuple[QueueName, ...]  # other namespaces that use more than their min
     tries: tuple[NodeOutcome, ...]  # what came of nodes for the first pod; none if none was tried
     looks_later: bool  # whether who is leaving counts as gone for who claims
@@ -159,60 +131,62 @@ def elastic_turn(view: ElasticJobView) -> ElasticTurn | None:
     seeks = view.seeks()
     if seeks is None:
         return None
-    with view.desk_at_turn() as desk:
-        pods, is_gang = _pods(view, desk)
-        askers = [desk.asker(view.workload, pod) for pod in pods]
-        for asker in askers if is_gang else ():
-            desk.withdraw(asker)  # what its own pods wait for is not in their way
-        whole = as_one(desk.state, desk.charges, askers) if is_gang else askers[0]
-        later = desk.admission.standing(whole, later=desk.looks_later)
-        asked = asked_for(desk, whole, later)
+    with view.context_at_turn() as context:
+        pods, is_gang = _pods(view, context)
+        pending_pods = [context.pending_pod(view.workload, pod) for pod in pods]
+        for pending in pending_pods if is_gang else ():
+            context.withdraw(pending)  # what its own pods wait for is not in their way
+        whole = (
+            whole_gang(context.state, context.charges, pending_pods) if is_gang else pending_pods[0]
+        )
+        later = context.admission.check(whole, after_termination=context.expects_termination)
+        asked = candidate_scope(context, whole, later)
         over = later.use.is_over_min.items()
         return ElasticTurn(
             pods=tuple(view.workload.pod_name(pod) for pod in pods),
-            rules=tuple(_rules(desk, whole)),
-            nodes=defects(desk, askers[0]),
-            standings=_standings(desk, askers[0]),
+            rules=tuple(_rules(context, whole)),
+            nodes=node_defects(context, pending_pods[0]),
+            standings=_standings(context, pending_pods[0]),
             asked=asked,
             over_min=tuple(
                 sorted(name for name, is_over in over if is_over and name != whole.queue)
             ),
-            tries=() if isinstance(seeks, Start) else _tries(desk, askers[0], asked),
-            looks_later=desk.looks_later,
+            tries=() if isinstance(seeks, Start) else _tries(context, pending_pods[0], asked),
+            looks_later=context.expects_termination,
         )
 
 
-def _pods(view: ElasticJobView, desk: Desk) -> tuple[list[PodId], bool]:
+def _pods(view: ElasticJobView, context: PlanningContext) -> tuple[list[PodId], bool]:
     """Return the pods that were tried together: all that a gang needs, else one; and which."""
     seeks = view.seeks()
-    ready = readiness(desk.state, view.workload)
+    ready = readiness(context.state, view.workload)
     pods = list(ready.pods)
     if isinstance(seeks, Start | Reserve):
         pods = [place.pod for place in seeks.placements]
     return pods[: ready.needed or 1], ready.needed > 0
 
 
-def _rules(desk: Desk, asker: Asker) -> Iterator[RuleLine]:
+def _rules(context: PlanningContext, pending: PendingPod) -> Iterator[RuleLine]:
     """Yield the two rules of admission, then the min, which decides which pods are candidates."""
-    queue, books = asker.queue, desk.books
+    queue, books = pending.queue, context.quotas
     if queue is None:
         return
-    now = desk.admission.standing(asker, later=False)
-    later = desk.admission.standing(asker, later=desk.looks_later)
-    own, request = now.nominated.in_quota, asker.charge
+    now = context.admission.check(pending, after_termination=False)
+    later = context.admission.check(pending, after_termination=context.expects_termination)
+    own, request = now.nominated.in_quota, pending.charge
     used = now.use.used[queue]
-    yield from _lines(desk, "max", (used, own, request), books.ceiling[queue], now.own_axes)
-    refusal = desk.admission.refusal(asker)
-    pool = later if refusal is not None and refusal.later else now
-    sums = (pool.use.pool, pool.nominated.everywhere, request)
-    yield from _lines(desk, "pool", sums, books.pool, pool.pool_axes)
+    yield from _lines(context, "max", (used, own, request), books.ceiling[queue], now.own_axes)
+    refusal = context.admission.violation(pending)
+    pool = later if refusal is not None and refusal.after_termination else now
+    sums = (pool.use.pool, pool.nominated.in_pool, request)
+    yield from _lines(context, "pool", sums, books.pool, pool.pool_axes)
     least, waiting = books.guaranteed[queue], later.nominated.in_quota
     numbers = (later.use.used[queue], waiting, request)
-    yield from _lines(desk, "min", numbers, least, later.own_axes)
+    yield from _lines(context, "min", numbers, least, later.own_axes)
 
 
 def _lines(
-    desk: Desk,
+    context: PlanningContext,
     rule: Rule,
     numbers: tuple[Sequence[int], Amounts, Amounts],
     bounds: Limits,
@@ -220,7 +194,7 @@ def _lines(
 ) -> Iterator[RuleLine]:
     used, nominated, request = numbers
     more = [a + b for a, b in zip(nominated, request, strict=True)]
-    places = {desk.state.axes.axes[at]: at for at in axes}
+    places = {context.state.axes.axes[at]: at for at in axes}
     for axis in by_interest(places):
         at = places[axis]
         yield RuleLine(
@@ -234,17 +208,20 @@ def _lines(
         )
 
 
-def _standings(desk: Desk, asker: Asker) -> tuple[NodeStanding, ...]:
-    resources = desk.state.resources
+def _standings(context: PlanningContext, pending: PendingPod) -> tuple[NodeStanding, ...]:
+    resources = context.state.resources
     places = {
         Axis(resource): at
-        for at, (resource, need) in enumerate(zip(resources, asker.requests, strict=True))
+        for at, (resource, need) in enumerate(zip(resources, pending.requests, strict=True))
         if need > 0 and resource != POD_SLOTS
     }
     axes = by_interest(places)
     found = []
-    for name, node in sorted(desk.state.nodes.items()):
-        now, later = desk.places.free(asker, name), desk.places.free(asker, name, later=True)
+    for name, node in sorted(context.state.nodes.items()):
+        now, later = (
+            context.fit.free(pending, name),
+            context.fit.free(pending, name, after_termination=True),
+        )
         # What nominated pods wait for is not free, and may be more than what is free as yet.
         free = [
             Free(axis=axis, now=(max(0, now[at]),), later=(max(0, later[at]),))
@@ -253,15 +230,17 @@ def _standings(desk: Desk, asker: Asker) -> tuple[NodeStanding, ...]:
         found.append(
             NodeStanding(
                 node=name,
-                what=desk.places.defect(asker, name) or "have room",
+                what=context.fit.defect(pending, name) or "have room",
                 free=tuple(free) if node.ready else (),
             )
         )
     return tuple(found)
 
 
-def _tries(desk: Desk, asker: Asker, asked: Asked) -> tuple[NodeOutcome, ...]:
+def _tries(
+    context: PlanningContext, pending: PendingPod, asked: CandidateScope
+) -> tuple[NodeOutcome, ...]:
     """Return the outcome of each node without all candidates; none if it may not preempt."""
-    refusal = desk.admission.refusal(asker)
-    claim = Claim(desk, asker, refusal, asked)
-    return () if claim.why_not() is not None else tuple(claim.outcomes().values())
+    refusal = context.admission.violation(pending)
+    claim = PodPreemption(context, pending, refusal, asked)
+    return () if claim.ineligible_reason() is not None else tuple(claim.outcomes().values())

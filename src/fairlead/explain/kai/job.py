@@ -17,12 +17,18 @@ from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.plan import Decision, Evict, Move, Plan, Tally
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.cycle import KaiCycle
-from fairlead.policy.kai.look_ahead import look_ahead
-from fairlead.policy.kai.queue_order import Ratio, Standing, deciding_rule, precedes
+from fairlead.policy.kai.api import (
+    Contender,
+    KaiCycle,
+    Ratio,
+    deciding_rule,
+    new_cycle,
+    planned_restraint,
+    precedes,
+)
 from fairlead.policy.kai.settings import KaiSettings
 
-Phrase = Callable[[str, Standing, str, Standing], str]
+Phrase = Callable[[str, Contender, str, Contender], str]
 
 
 def why_before(cycle: KaiCycle, first: WorkloadName, other: WorkloadName) -> str:
@@ -33,7 +39,7 @@ def why_before(cycle: KaiCycle, first: WorkloadName, other: WorkloadName) -> str
     if queue == other_queue:
         return _inside_queue(cycle, first, other)
     sides = _below_common_ancestor(cycle, queue, other_queue)
-    one, two = map(cycle.race.standing, sides)
+    one, two = map(cycle.tournament.contender, sides)
     if two is None:
         return f"jobs of {sides[0]} may find capacity, and no job of {sides[1]} can"
     if one is None or not precedes(one, two):
@@ -72,7 +78,7 @@ _PHRASES: Final[dict[int, Phrase]] = {
     1: lambda a, _one, b, _two: f"{a} is not over its fair share, and {b} is",
     2: lambda a, _one, b, _two: f"{a} stays within its quota with its next job, {b} does not",
     3: lambda a, one, b, two: (
-        f"{a} has a higher priority than {b}: {-one.rank[2]} against {-two.rank[2]}"
+        f"{a} has a higher priority than {b}: {-one.precedence[2]} against {-two.precedence[2]}"
     ),
     4: lambda _a, _one, b, _two: f"{b} would use a resource of which it may use nothing",
     5: lambda a, one, b, two: (
@@ -164,7 +170,7 @@ class JobWatch:
             )
 
     def _weighed(self) -> OwnTurn:
-        state, finder = self._cycle.state, self._cycle.view.finder
+        state, finder = self._cycle.state, self._cycle.context.finder
         workload = state.workloads[self._job]
         pods = self._cycle.jobs.next_pods(self._job)
         first = workload.pod_sets.set_index[pods[0]]
@@ -195,7 +201,7 @@ class JobWatch:
                     request=more,
                     limit=limit,
                     quota=quota,
-                    fair_share=cycle.view.shares[name].fair_share[at],
+                    fair_share=cycle.context.shares[name].fair_share[at],
                     is_within_limit=limit is None or sums.allocated[at] + more <= limit,
                     is_within_quota=None if workload.preemptible else fits_quota,
                 )
@@ -205,11 +211,11 @@ def explain_kai_job(
     state: ClusterState, settings: KaiSettings, job: WorkloadName, now_ms: int
 ) -> Explanation:
     """Return all that one cycle at *now_ms* weighs for *job*; *state* is left as it was."""
-    restraint = look_ahead(state, settings, now_ms).restraint
+    restraint = planned_restraint(state, settings, now_ms)
     with state.trial():
-        turns = turns_of(restraint.cycle(state, settings, now_ms), job)
+        turns = turns_of(new_cycle(state, settings, now_ms, restraint), job)
     with state.trial():
-        watch = JobWatch(restraint.cycle(state, settings, now_ms), job, turns)
+        watch = JobWatch(new_cycle(state, settings, now_ms, restraint), job, turns)
         watch.run()
     own = watch.own
     sections = [places_section(state, job)] if job in state.runs else []

@@ -7,7 +7,7 @@ from fairlead.explain.text.explanation import Explanation
 from fairlead.model.axes import QueueName
 from fairlead.model.quantity import scale_of
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.shares import KaiShare, KaiShares, saturation
+from fairlead.policy.kai.api import KaiShare, KaiShares, saturation
 
 QUEUE_COLUMNS = (Column(key="priority", title="PRIORITY", form="number", wide=True),)
 AXIS_COLUMNS = (

@@ -15,8 +15,8 @@ from fairlead.manifest.kai.queue_demand import is_demand
 from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
+from fairlead.policy.kai.api import KaiShares
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShares
 
 NOTHING_ASKED: Final = (
     "note: nothing in the input asks for anything, so every fair share is 0; add pods and pod "

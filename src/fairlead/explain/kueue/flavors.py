@@ -10,10 +10,14 @@ from fairlead.explain.text.amounts import amount_text
 from fairlead.explain.text.explanation import Section
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import format_amount
-from fairlead.policy.kueue.demands import DemandReader
-from fairlead.policy.kueue.flavor_assignment import FlavorTrial, Mode, wanted_by_group
-from fairlead.policy.kueue.flavor_mismatch_text import flavor_mismatch_text
-from fairlead.policy.kueue.nomination import Nominator
+from fairlead.policy.kueue.api import (
+    AssignmentMode,
+    DemandReader,
+    FlavorTrial,
+    Nominator,
+    demand_by_group,
+    flavor_mismatch_text,
+)
 
 _AFTER_OTHERS: Final = "fits after preemption"
 
@@ -88,7 +92,7 @@ def _lines(
     rules = view.rules()
     assert rules is not None, "who seeks quota has a queue"
     for at, demand in enumerate(view.waiting.demands):
-        for group, wanted in wanted_by_group(rules.resource_groups, demand):
+        for group, wanted in demand_by_group(rules.resource_groups, demand):
             against = _against(view, at, group)
             for flavor in rules.resource_groups[group].flavors:
                 for resource, amount in wanted.items():
@@ -143,14 +147,14 @@ def _against(view: KueueJobView, pod_set: int, group: int) -> dict[str, str]:
 
 
 def _judged(trial: FlavorTrial) -> str:
-    match trial.met.mode:
-        case Mode.FIT:
-            return "fits by borrowing" if trial.met.borrow else "fits"
-        case Mode.PREEMPT | Mode.RECLAIM:
+    match trial.fit.mode:
+        case AssignmentMode.FIT:
+            return "fits by borrowing" if trial.fit.borrow else "fits"
+        case AssignmentMode.PREEMPT | AssignmentMode.RECLAIM:
             return _AFTER_OTHERS
-        case Mode.NO_CANDIDATES:
+        case AssignmentMode.NO_CANDIDATES:
             return "too little quota, and no candidates"
-        case Mode.NO_FIT if trial.amount > trial.potential:
+        case AssignmentMode.NO_FIT if trial.amount > trial.potential:
             return "more than its queue could ever have"
-        case Mode.NO_FIT:
+        case AssignmentMode.NO_FIT:
             return "too little quota, and no preemption while borrowing"

@@ -25,7 +25,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.duration import moment_text
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.door import Door
+from fairlead.policy.kueue.api import Admissibility
 from fairlead.policy.kueue.settings import KueueSettings
 
 _ADVICE: Final = {
@@ -46,7 +46,7 @@ def door_advice(view: KueueJobView) -> Section | None:
     """Return what lets a workload queue up that may not; None if it may, or has quota."""
     if view.workload.name in view.state.runs:
         return None
-    reason = Door(view.state, view.now_ms).refusal(view.workload)
+    reason = Admissibility(view.state, view.now_ms).inadmissible_reason(view.workload)
     if reason is None:
         return None
     until_ms = view.now_ms + (reason.remaining_ms or 0)

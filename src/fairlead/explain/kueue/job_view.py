@@ -9,15 +9,17 @@ from fairlead.model.plan import Evict, Reserve, Start, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.demands import DemandReader
-from fairlead.policy.kueue.door import Door
-from fairlead.policy.kueue.flavor_assignment import Waiting
-from fairlead.policy.kueue.nomination import Nominator
-from fairlead.policy.kueue.plain_rounds import PlainRounds
-from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.api import (
+    QUOTA_IS_KEPT,
+    Admissibility,
+    DemandReader,
+    KueuePolicy,
+    Nominator,
+    PendingWorkload,
+    Snapshot,
+    TreeOutcome,
+)
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.waits import QUOTA_IS_KEPT
 
 
 class KueueJobView:
@@ -31,7 +33,7 @@ class KueueJobView:
         self.settings = settings
         self.now_ms = now_ms
         self.workload = state.workloads[job]
-        self.plan, rounds = KueuePolicy(settings).plan_with_rounds(state, now_ms)
+        self.plan, rounds = KueuePolicy(settings).plan_with_outcomes(state, now_ms)
         self.decisions = [each for each in self.plan.decisions if each.workload == job]
         self.victims = [
             each
@@ -56,24 +58,24 @@ class KueueJobView:
     @cached_property
     def seeks(self) -> Start | Reserve | Wait | None:
         """What came of its search for quota; None if it did not get as far as to look for any."""
-        if Door(self.state, self.now_ms).refusal(self.workload) is not None:
+        if Admissibility(self.state, self.now_ms).inadmissible_reason(self.workload) is not None:
             return None
         found = [each for each in self.decisions if isinstance(each, Start | Reserve | Wait)]
         return found[-1] if found and self._tree() is not None else None
 
     @cached_property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> PendingWorkload:
         """It as one that waits, with as many pods as were admitted, else with the fewest of use."""
         rules, tree, seeks = self.rules(), self._tree(), self.seeks
         assert rules is not None, "who seeks quota has a queue"
         assert tree is not None, "who seeks quota has a tree of it"
-        waiting = DemandReader(self.state, self.settings).waiting(self.workload, rules)
+        waiting = DemandReader(self.state, self.settings).pending(self.workload, rules)
         waiting = tree.restrained(waiting)
         if isinstance(seeks, Start | Reserve):
             set_index = self.workload.pod_sets.set_index
             counts = Counter([set_index[place.pod] for place in seeks.placements])
             return waiting.with_counts([counts[at] for at in range(len(waiting.demands))])
-        return self._nominator(tree.snapshot).fewest(waiting)
+        return self._nominator(tree.snapshot).with_fewest_pods(waiting)
 
     @cached_property
     def snapshot(self) -> Snapshot:
@@ -85,7 +87,7 @@ class KueueJobView:
         tree, seeks = self._tree(), self.seeks
         assert tree is not None, "who seeks quota has a tree of it"
         if self.counts_promises:
-            return tree.as_kept()
+            return tree.as_reserved()
         snapshot = tree.snapshot.copy()
         if isinstance(seeks, Start):
             self._undo_starts(snapshot, seeks)
@@ -107,11 +109,11 @@ class KueueJobView:
         at = self.plan.decisions.index(first)
         later = {each.workload for each in self.plan.decisions[at:] if isinstance(each, Start)}
         for queue in snapshot.rules:
-            for holder in list(snapshot.line(queue).holders):
+            for holder in list(snapshot.admitted(queue).workloads):
                 if holder.name in later:
-                    snapshot.let_leave(holder)
+                    snapshot.remove(holder)
 
-    def _tree(self) -> PlainRounds | None:
+    def _tree(self) -> TreeOutcome | None:
         for rounds in self._rounds:
             if self.workload.queue in rounds.snapshot.rules:
                 return rounds

@@ -17,10 +17,8 @@ from fairlead.model.duration import moment_text
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
-from fairlead.policy.kueue.admission_uses import admission_uses
-from fairlead.policy.kueue.pending_order import is_queued, pending_order
+from fairlead.policy.kueue.api import is_queued, local_queue_name, local_queue_usage, pending_order
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.workload_facts import local_queue_name
 
 
 class PendingWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +73,7 @@ def pending_workloads(
     the other one those of its own LocalQueue, which is of one namespace.
     Cost: O(n log n) in those that wait in the ClusterQueue.
     """
-    uses = admission_uses(state, settings, now_ms)
+    uses = local_queue_usage(state, settings, now_ms)
     line = pending_order(state, queue.cluster_queue, settings, uses)
     queued = [state.workloads[name] for name in line if is_queued(state, state.workloads[name])]
     seen: Counter[str] = Counter()

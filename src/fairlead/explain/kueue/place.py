@@ -11,9 +11,7 @@ from fairlead.explain.text.amounts import number_text
 from fairlead.explain.text.explanation import Section
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import Workload
-from fairlead.policy.kueue.admission_uses import AdmissionUses, admission_uses
-from fairlead.policy.kueue.pending_order import queued_ms
-from fairlead.policy.kueue.workload_facts import is_preempting
+from fairlead.policy.kueue.api import LocalQueueUsage, is_preempting, local_queue_usage, queued_ms
 
 SHOWN_BEFORE: Final = 10
 """How many of those before it are listed, the nearest ones."""
@@ -56,7 +54,7 @@ def place_in_line(view: KueueJobView) -> PlaceInLine | None:
     if own is None:
         return None
     decided = {each.workload: type(each).__name__.lower() for each in view.plan.decisions}
-    uses = admission_uses(view.state, view.settings, view.now_ms)
+    uses = local_queue_usage(view.state, view.settings, view.now_ms)
     counted = uses if uses is not None and uses.order(queue) else None
     before = [
         Before(
@@ -112,7 +110,7 @@ def place_document(place: PlaceInLine) -> dict[str, object]:
     }
 
 
-def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str:
+def _why(view: KueueJobView, first: Workload, uses: LocalQueueUsage | None) -> str:
     """Return which rule of the order puts *first* before the workload that is looked at.
 
     *uses* are those of LocalQueues if they order its queue.
@@ -128,6 +126,6 @@ def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str
     )
 
 
-def _use_text(uses: AdmissionUses, workload: Workload) -> str:
+def _use_text(uses: LocalQueueUsage, workload: Workload) -> str:
     has_no_weight, used = uses.rank(workload.name)
     return number_text(None if has_no_weight else used)

@@ -17,8 +17,7 @@ from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.queue import ClusterQueue, Cohort, Queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.pending_order import is_queued
-from fairlead.policy.kueue.shares import KueueShare, KueueShares
+from fairlead.policy.kueue.api import KueueShare, KueueShares, is_queued
 
 QUEUE_COLUMNS = (
     Column(key="weight", title="WEIGHT", form="number"),

@@ -18,8 +18,7 @@ from fairlead.model.events import Placement
 from fairlead.model.plan import Held
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.shares import KueueShares
-from fairlead.policy.kueue.wait_reasons import EXCEEDS_MAX_QUOTA
+from fairlead.policy.kueue.api import EXCEEDS_MAX_QUOTA, KueueShares
 
 
 class HeldAxis(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,8 +13,8 @@ from fairlead.explain.rule_set import RuleSet
 from fairlead.explain.text.explanation import Explanation
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.api import KueueShares
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from fairlead.policy.kueue.shares import KueueShares
 
 
 class KueueRules(RuleSet[KueueSettings]):

@@ -8,7 +8,7 @@ from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.node import Node
 from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.shares import KueueShares
+from fairlead.policy.kueue.api import KueueShares
 
 
 def advise_kueue(objects: KueueObjects, state: ClusterState, findings: Findings) -> None:

@@ -7,20 +7,26 @@ from fairlead.model.execution.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.followed_state import FollowedState
-from fairlead.policy.kai.look_ahead import Outlook, look_ahead
+from fairlead.policy.kai.actions.look_ahead import LookAhead, look_ahead
+from fairlead.policy.kai.actions.prefilter import Backend, plain_backend
+from fairlead.policy.kai.fair_share.shares import KaiShare
+from fairlead.policy.kai.incremental.sources import IncrementalSources
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShare
 
 
 class KaiPolicy:
     """Plans under KAI's rules with the settings of one administrator."""
 
-    def __init__(self, settings: KaiSettings) -> None:
-        """Make the policy once; it may plan for any number of states, and is fastest for one."""
+    def __init__(self, settings: KaiSettings, *, plain: bool = False) -> None:
+        """Make the policy once; it may plan for any number of states, and is fastest for one.
+
+        *plain*: without incremental sources and pruning. Law: the decisions are the same.
+        """
         self.settings = settings
-        self._followed: FollowedState | None = None
-        self._last: _Planned | None = None
+        self._plain = plain
+        self._tracked: tuple[ClusterState, Backend] | None = None
+        self._last: _LastPlan | None = None
 
     def plan(
         self,
@@ -34,19 +40,19 @@ class KaiPolicy:
         """Return what to do about *state*, which is afterwards as it was before.
 
         The same state gives the same decisions, whatever was planned before and in whichever order
-        things were listed. A state that has not changed since the last call costs nothing; one
+        objects were listed. A state that has not changed since the last call costs nothing; one
         that has, keeps what did not change.
 
-        A job that is *held* does not stand in its queue, so that others pass it. It keeps the pods
-        that run, which may be asked to leave as always. A job of which any pod is held as a victim
-        is not asked at all, since the rest of a gang alone would be of no use.
+        A *held* job is not pending, so that others pass it. It keeps its running pods, which may be
+        evicted as always. A job with a pod that is held as a victim is not evicted at all, since
+        the rest of a gang alone would be of no use.
 
         The plan stops after *at_most_starts* pods, but not within a gang, where it is plain that
-        all who wait can start (see `may_be_cut`). Law: slices in a row, each carried out, are the
+        all pending pods can start (see `may_cut`). Law: slices in a row, each carried out, are the
         whole plan without its waits, in both modes; the last one has the waits.
         """
-        asked = Asked(held, at_most_starts, explain)
-        made = self._look_ahead(state, now_ms, asked)
+        request = PlanRequest(held, at_most_starts, explain)
+        made = self._look_ahead(state, now_ms, request)
         return Plan(
             taken_ms=now_ms,
             decisions=made.decisions,
@@ -60,73 +66,78 @@ class KaiPolicy:
 
         Law: these are the rows of `KaiShares`. Cost: what changed since the last plan.
         """
-        division = self._follow(state).shares
-        division.catch_up()
-        return list(division.shares.values())
+        return list(self._backend(state).sources.division().shares.values())
 
-    def _look_ahead(self, state: ClusterState, now_ms: int, asked: "Asked") -> "_Planned":
-        followed, last = self._follow(state), self._last
-        if last is not None and last.may_serve(state, now_ms, asked):
+    def _look_ahead(self, state: ClusterState, now_ms: int, request: "PlanRequest") -> "_LastPlan":
+        backend, last = self._backend(state), self._last
+        if last is not None and last.may_serve(state, now_ms, request):
             return last
-        with holding(state, asked.held):
-            outlook = look_ahead(
+        with holding(state, request.held):
+            found = look_ahead(
                 state,
                 self.settings,
                 now_ms,
-                followed,
-                tells_why=asked.explain,
-                at_most_starts=asked.at_most_starts,
+                backend,
+                explain=request.explain,
+                at_most_starts=request.at_most_starts,
             )
-            memories = self._to_remember(followed, outlook, now_ms)
-        looked_at_the_clock = outlook.looked_at_the_clock or any(each.memory for each in memories)
-        self._last = made = _Planned(
+            memories = self._memories(backend, found, now_ms)
+        time_dependent = found.time_dependent or any(each.memory for each in memories)
+        self._last = made = _LastPlan(
             moment=state.moment,
-            decisions=outlook.decisions,
+            decisions=found.decisions,
             memories=memories,
-            is_cut=outlook.is_cut,
-            asked=asked,
-            taken_ms=now_ms if looked_at_the_clock else None,
+            is_cut=found.is_cut,
+            request=request,
+            taken_ms=now_ms if time_dependent else None,
         )
         return made
 
-    def _to_remember(
-        self, followed: FollowedState, outlook: Outlook, now_ms: int
+    def _memories(
+        self, backend: Backend, found: LookAhead, now_ms: int
     ) -> tuple[MemoryChanged, ...]:
-        """Return since when which gangs are incomplete, if that is to count.
+        """Return which gangs became incomplete or complete, if that is to count.
 
-        Not of a plan that is cut: the next may complete them.
+        Not of a plan that is cut: the next one may complete them.
         """
-        if outlook.is_cut or "stalegangeviction" not in self.settings.actions:
+        if found.is_cut or "stalegangeviction" not in self.settings.actions:
             return ()
         grace_ms = self.settings.stale_grace_ms
-        return followed.stale_gangs.memories(now_ms, grace_ms, outlook.decisions)
+        return backend.sources.stale_gangs.memories(now_ms, grace_ms, found.decisions)
 
-    def _follow(self, state: ClusterState) -> FollowedState:
-        """Return what is kept of *state*, and of no other."""
-        if self._followed is None or self._followed.state is not state:
-            self._followed, self._last = FollowedState(state, self.settings), None
-        return self._followed
+    def _backend(self, state: ClusterState) -> Backend:
+        """Return the backend of *state*; that of one state is kept."""
+        if self._tracked is None or self._tracked[0] is not state:
+            make = plain_backend if self._plain else fast_backend
+            self._tracked, self._last = (state, make(state, self.settings)), None
+        return self._tracked[1]
 
 
-class Asked(NamedTuple):
-    """All that a caller says of a plan besides the state and the time."""
+class PlanRequest(NamedTuple):
+    """What a caller asks for besides the state and the time."""
 
     held: Holds
     at_most_starts: int | None
     explain: bool  # why jobs wait
 
 
-class _Planned(NamedTuple):
-    """When a state was planned for, and what came of it."""
+class _LastPlan(NamedTuple):
+    """The last plan, and for what it was made."""
 
     moment: int
     decisions: tuple[Decision, ...]
     memories: tuple[MemoryChanged, ...]
     is_cut: bool
-    asked: Asked
-    taken_ms: int | None  # None: at any time they would be the same
+    request: PlanRequest
+    taken_ms: int | None  # None: it is the same at any time
 
-    def may_serve(self, state: ClusterState, now_ms: int, asked: Asked) -> bool:
+    def may_serve(self, state: ClusterState, now_ms: int, request: PlanRequest) -> bool:
         """Return whether nothing changed but the time, and that makes no difference."""
         is_same_time = self.taken_ms is None or self.taken_ms == now_ms
-        return self.moment == state.moment and is_same_time and self.asked == asked
+        return self.moment == state.moment and is_same_time and self.request == request
+
+
+def fast_backend(state: ClusterState, settings: KaiSettings) -> Backend:
+    """Return the backend with incremental sources and pruning."""
+    sources = IncrementalSources(state, settings)
+    return Backend(sources, BoundsPrefilter(sources))

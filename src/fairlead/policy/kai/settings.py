@@ -16,7 +16,7 @@ class KaiSettings(msgspec.Struct, frozen=True, kw_only=True):
     """KAI's settings; the defaults are the peer's own."""
 
     k: Fraction = Fraction(1)
-    usage: UsageSettings | None = None  # None: past use is not asked for
+    usage: UsageSettings | None = None  # None: past usage is not considered
     gpu_placement: PackOrSpread = "binpack"
     cpu_placement: PackOrSpread = "binpack"
     device_placement: PackOrSpread | None = None  # of parts on devices; None: as gpu_placement
@@ -29,6 +29,6 @@ class KaiSettings(msgspec.Struct, frozen=True, kw_only=True):
     reclaim_resolve_method: Literal["lca", "queue"] = "lca"
     stale_grace_ms: int = MINUTE_MS  # how long a gang may run incomplete; negative: for ever
     reclaimer_multiplier: Fraction = Fraction(1)
-    consolidating_reclaim: bool = True  # who finds another place has lost nothing
+    consolidating_reclaim: bool = True  # a moved pod counts as no loss
     max_consolidation_victims: int | None = 16  # jobs; 0: no consolidation; None: no cap
     signatures: bool = True  # whether a job is skipped after one like it, in the same action

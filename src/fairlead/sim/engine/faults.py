@@ -1,4 +1,4 @@
-"""What a simulated cluster does not do as it is told: refused, late or lost orders.
+"""Orders that a simulated cluster does not carry out at once: refused, late or lost ones.
 
 Of each pod that is to be bound or evicted it is drawn by itself what becomes of it; quota is
 granted to a whole workload, so it has one fate. The streams are the faults' own: they move no other
@@ -28,7 +28,7 @@ class OrderFaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes wrong, and how long an answer is awaited before somebody looks."""
+    """What goes wrong, and how long an answer is awaited before the order is checked."""
 
     bind: OrderFaults = OrderFaults()
     evict: OrderFaults = OrderFaults()

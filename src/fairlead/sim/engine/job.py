@@ -1,7 +1,7 @@
 """One piece of work as it comes to a simulated cluster, whatever rules it will meet.
 
-It says what a scheduler may know (who asks for what, since when) and what only a simulator knows:
-how long it would run. How a job becomes a workload of one rule set is told elsewhere.
+It says what a scheduler may know (its queue, its requests, its time of submission) and what only a
+simulator knows: how long it would run. `WorkloadMaker` makes it a workload of one rule set.
 """
 
 import msgspec
@@ -18,7 +18,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     queue: str
     user: str = ""
-    kind: str = ""  # which source of work it came from; measures are told for each kind
+    kind: str = ""  # which source of work it came from; there are measures for each kind
     submit_ms: int
     run_ms: int | None  # with all of its pods; None: for ever
     pods: int = 1

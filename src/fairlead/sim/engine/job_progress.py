@@ -22,7 +22,7 @@ class JobProgress:
     __slots__ = (
         "_accounted_ms",
         "_delays",
-        "_untold",
+        "_unreported",
         "_works_from_ms",
         "done",
         "epoch",
@@ -39,16 +39,16 @@ class JobProgress:
         """Nothing is done yet, and no pod runs."""
         self.job = job
         self.running = 0
-        self.leaving = 0  # those of them that are told to stop: they do no work any more
+        self.leaving = 0  # the evicted ones of them: they do no work any more
         self.done = 0  # pod time of work
         self.held = 0  # pod time with a place
         self.lost = 0  # pod time of work that was done and has to be done again
         self.evictions = 0
         self.first_start_ms: int | None = None
-        self.epoch = 0  # grows when pods come or go: an end foretold earlier does not hold
+        self.epoch = 0  # grows when pods come or go: an end scheduled earlier does not hold
         self._delays = delays
         self._accounted_ms = 0
-        self._untold = 0  # of what is lost, by those who have not stopped yet
+        self._unreported = 0  # work lost by evicted pods that have not stopped yet
         self._works_from_ms = 0
 
     def start(self, now_ms: int, pods: int) -> None:
@@ -65,11 +65,11 @@ class JobProgress:
         self.running += pods
         self.epoch += 1
 
-    def tell_to_leave(self, now_ms: int, pods: int) -> None:
+    def evict(self, now_ms: int, pods: int) -> None:
         """Let *pods* that run do no more work; they still hold their places.
 
-        Nothing is lost while enough of the others go on. Else it is now: whoever comes before these
-        have stopped begins with what was safe.
+        Nothing is lost while enough of the others go on. Else it is now: pods that start
+        before these have stopped begin with what was safe.
         """
         self._account(now_ms)
         self.leaving += pods
@@ -80,16 +80,16 @@ class JobProgress:
             lost = self.done - safe
             self.done = safe
             self.lost += lost
-            self._untold += lost
+            self._unreported += lost
 
     def stop(self, now_ms: int, pods: int) -> int:
-        """Take the places of *pods* away that were told to leave; returns the work lost by it."""
+        """Take the places of evicted *pods* away; returns the work lost by it."""
         self._account(now_ms)
         self.running -= pods
         self.leaving -= pods
-        assert 0 <= self.leaving <= self.running, "who stops was told to leave"
+        assert 0 <= self.leaving <= self.running, "a pod stopped that was not evicted"
         self.epoch += 1
-        lost, self._untold = self._untold, 0
+        lost, self._unreported = self._unreported, 0
         return lost
 
     def finish(self, now_ms: int) -> None:

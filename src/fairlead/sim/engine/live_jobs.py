@@ -33,24 +33,24 @@ from fairlead.model.run import Run
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.sim.engine.event_queue import EventQueue, Rank
-from fairlead.sim.engine.faults import DrawnFates, Fate
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     Cause,
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
+from fairlead.sim.engine.faults import DrawnFates, Fate
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.job_progress import JobProgress
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
 
-Listener: TypeAlias = Callable[[Happening], None]
-_Told: TypeAlias = tuple[WorkloadName, list[tuple[PodId, int]], Cause]
-"""Which pods of whom, each with when it had started."""
+Listener: TypeAlias = Callable[[SimulationEvent], None]
+_EvictedPods: TypeAlias = tuple[WorkloadName, list[tuple[PodId, int]], Cause]
+"""A workload, its evicted pods each with when it had started, and why they were evicted."""
 _Asked: TypeAlias = tuple[Order, Sequence[PodId]]
 """An order, and the pods of it that are meant."""
 
@@ -68,10 +68,10 @@ class LiveJobs:
         on_change: Callable[[int, QueueName], None],
         on_order: Callable[[int, QueueName], None],
     ) -> None:
-        """Begin with nobody. *on_change* is told whose queue holds or wants something else.
+        """Begin without jobs. *on_change* gets a queue that holds or requests other amounts.
 
-        *on_order* is told the same of orders that are not done yet, or were undone: nothing
-        happened then, but there is another room.
+        *on_order* is called for orders that are not done yet, or were undone: nothing happened to
+        jobs then, but the room has changed.
         """
         self._state = state
         self._maker = maker
@@ -81,7 +81,7 @@ class LiveJobs:
         self._on_change = on_change
         self._on_order = on_order
         self._progress: dict[WorkloadName, JobProgress] = {}
-        self._told_pods: dict[WorkloadName, set[PodId]] = {}  # to leave, and not stopped yet
+        self._evicted_pods: dict[WorkloadName, set[PodId]] = {}  # to leave, and not stopped yet
         self.on_started: Callable[[int, Job], None] = _nothing
         self.on_finished: Callable[[int, Job], None] = _nothing
         self.running = 0  # jobs that have a place
@@ -91,9 +91,9 @@ class LiveJobs:
         self._fates = DrawnFates(rules.faults) if rules.faults else None
 
     def submit(self, now_ms: int, job: Job) -> None:
-        """Let *job* come and wait. Raises SimulationError for one that nobody can run.
+        """Let *job* come and wait. Raises SimulationError for one that cannot run.
 
-        Who comes through a LocalQueue is told as a job of the ClusterQueue behind it.
+        Events name the queue of the workload: a job may name another object that leads there.
         """
         workload = self._maker.workload(job)
         if workload.name in self._state.workloads:
@@ -109,7 +109,7 @@ class LiveJobs:
         self._on_change(now_ms, workload.queue)
 
     def carry_out(self, now_ms: int, changes: Sequence[Decision]) -> None:
-        """Do what a plan says but its waits: let pods start, tell others to leave."""
+        """Carry out a plan but its waits: start pods, evict others."""
         if self._fates is None:
             for decision in changes:
                 self._do(now_ms, decision)
@@ -133,12 +133,12 @@ class LiveJobs:
                 self._started(now_ms, decision, len(decision.placements))
             case Evict():
                 apply_decision(self._state, decision, now_ms)
-                self._told(now_ms, decision, decision.pods)
+                self._evicted(now_ms, decision, decision.pods)
             case Move():
                 promised = promised_places(self._state, decision)
                 pods = tuple([origin.pod for origin in decision.origins])
                 self._state.apply(WorkloadLeaving(workload=decision.workload, pods=pods))
-                self._told(now_ms, decision, pods)
+                self._evicted(now_ms, decision, pods)
                 if not self._rules.grace_ms:
                     places = redeem(self._state, decision.workload, promised, pods)
                     self._do(now_ms, self._start_of(decision, places))
@@ -151,7 +151,7 @@ class LiveJobs:
         """Ask a cluster with faults for what a plan says.
 
         Pods that move begin elsewhere at once only if all of the plan is done: the room there may
-        be that of others who were to leave. Else they wait, and the next plan decides.
+        be that of pods that were to be evicted. Else they wait, and the next plan decides.
         """
         drawn = [self._draw(decision, fates) for decision in changes]
         is_whole = all(fate == "done" for each in drawn for fate in each)
@@ -226,9 +226,9 @@ class LiveJobs:
             if bound:
                 self._started(now_ms, decision, len(bound))
             return
-        told = self._executor.succeeded(order, pods)
-        if told:
-            self._told(now_ms, decision, told)
+        evicted = self._executor.succeeded(order, pods)
+        if evicted:
+            self._evicted(now_ms, decision, evicted)
 
     def _went_wrong(self, now_ms: int, order: Order, pods: Sequence[PodId]) -> None:
         if self._executor.failed(order, now_ms, pods):
@@ -250,9 +250,9 @@ class LiveJobs:
             lost = self._without_binding(name, run, lost)
             if not lost:
                 continue
-            told_before = self._told_pods.get(name, set())
-            leaving = sum(pod in told_before for pod in lost)
-            told = ToldToLeave(
+            evicted_before = self._evicted_pods.get(name, set())
+            leaving = sum(pod in evicted_before for pod in lost)
+            evicted = Evicted(
                 at_ms=now_ms,
                 job=progress.job,
                 pods=len(lost),
@@ -260,8 +260,8 @@ class LiveJobs:
                 beneficiary=None,
                 reason=None,
             )
-            self._listener(told)
-            progress.tell_to_leave(now_ms, len(lost) - leaving)
+            self._listener(evicted)
+            progress.evict(now_ms, len(lost) - leaving)
             self._stop(now_ms, name, lost, "node-lost")
 
     def _without_binding(
@@ -287,16 +287,16 @@ class LiveJobs:
                 reason=decision.reason,
             )
         )
-        self._foretell(now_ms, decision.workload, progress)
+        self._schedule_finish(now_ms, decision.workload, progress)
         self._on_change(now_ms, self._state.workloads[decision.workload].queue)
         if is_new:
             self.on_started(now_ms, progress.job)
 
-    def _told(self, now_ms: int, decision: Evict | Move, pods: tuple[PodId, ...]) -> None:
+    def _evicted(self, now_ms: int, decision: Evict | Move, pods: tuple[PodId, ...]) -> None:
         name = decision.workload
         cause: Cause = "moved" if isinstance(decision, Move) else "evicted"
         progress = self._progress[name]
-        told = ToldToLeave(
+        evicted = Evicted(
             at_ms=now_ms,
             job=progress.job,
             pods=len(pods),
@@ -304,22 +304,22 @@ class LiveJobs:
             beneficiary=decision.beneficiary,
             reason=decision.reason,
         )
-        self._listener(told)
-        self._told_pods.setdefault(name, set()).update(pods)
-        progress.tell_to_leave(now_ms, len(pods))
-        self._foretell(now_ms, name, progress)
+        self._listener(evicted)
+        self._evicted_pods.setdefault(name, set()).update(pods)
+        progress.evict(now_ms, len(pods))
+        self._schedule_finish(now_ms, name, progress)
         if self._rules.grace_ms:
             self._on_change(now_ms, self._state.workloads[name].queue)
             placed = self._state.runs[name].pods
             since = [(pod, placed[pod].started_ms) for pod in pods]
             at_ms = now_ms + self._rules.grace_ms
-            self._events.push(at_ms, Rank.STOP, self._stop_told, (name, since, cause))
+            self._events.push(at_ms, Rank.STOP, self._stop_evicted, (name, since, cause))
         else:
             self._stop(now_ms, name, pods, cause)
 
-    def _stop_told(self, now_ms: int, told: _Told) -> None:
-        """Stop those of the pods that were told to leave that have not stopped otherwise."""
-        name, since, cause = told
+    def _stop_evicted(self, now_ms: int, evicted: _EvictedPods) -> None:
+        """Stop the evicted pods that have not stopped otherwise."""
+        name, since, cause = evicted
         run = self._state.runs.get(name)
         if run is None:
             return
@@ -336,7 +336,7 @@ class LiveJobs:
     def _stop(self, now_ms: int, name: WorkloadName, pods: tuple[PodId, ...], cause: Cause) -> None:
         progress = self._progress[name]
         self._state.apply(WorkloadStopped(workload=name, pods=pods))
-        self._told_pods.get(name, set()).difference_update(pods)
+        self._evicted_pods.get(name, set()).difference_update(pods)
         lost_ms = progress.stop(now_ms, len(pods))
         self.running -= progress.running == 0
         self._listener(
@@ -349,16 +349,16 @@ class LiveJobs:
                 lost_ms=lost_ms,
             )
         )
-        self._foretell(now_ms, name, progress)
+        self._schedule_finish(now_ms, name, progress)
         self._on_change(now_ms, self._state.workloads[name].queue)
 
-    def _foretell(self, now_ms: int, name: WorkloadName, progress: JobProgress) -> None:
+    def _schedule_finish(self, now_ms: int, name: WorkloadName, progress: JobProgress) -> None:
         end_ms = progress.end_ms(now_ms)
         if end_ms is not None:
             self._events.push(end_ms, Rank.FINISH, self._finish, (name, progress, progress.epoch))
 
-    def _finish(self, now_ms: int, foretold: tuple[WorkloadName, JobProgress, int]) -> None:
-        name, progress, epoch = foretold
+    def _finish(self, now_ms: int, scheduled: tuple[WorkloadName, JobProgress, int]) -> None:
+        name, progress, epoch = scheduled
         if progress.epoch != epoch:
             return  # pods came or went since
         queue = self._state.workloads[name].queue
@@ -367,7 +367,7 @@ class LiveJobs:
         self.running -= 1
         self._state.apply(WorkloadFinished(name))
         del self._progress[name]
-        self._told_pods.pop(name, None)
+        self._evicted_pods.pop(name, None)
         assert progress.first_start_ms is not None, "a job was done before it began"
         self._listener(
             Finished(

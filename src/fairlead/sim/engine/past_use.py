@@ -1,4 +1,4 @@
-"""What queues used so far in a simulation, told to its state from time to time.
+"""What queues used so far in a simulation, published to its state from time to time.
 
 The ledger is that of a real cluster: it takes an entry for each change and is asked at the interval
 at which a scheduler would fetch its numbers.
@@ -40,7 +40,7 @@ class PastUse:
             self._ledger.take(entry)
 
     def begin(self, now_ms: int) -> None:
-        """Write down what there is, and what is guaranteed to whom."""
+        """Record the capacity, and what each queue is guaranteed and holds."""
         for name, queue in sorted(self._state.queues.items()):
             if not self._state.children(name):
                 guaranteed = Guarantee(at_ms=now_ms, queue=name, amounts=queue.guaranteed)
@@ -66,7 +66,7 @@ class PastUse:
             self._capacity = total
             self._ledger.take(Capacity(at_ms=now_ms, amounts=total))
 
-    def tell(self, now_ms: int) -> None:
+    def publish(self, now_ms: int) -> None:
         """Let the state know what counts now. Cost: O(queues times depth)."""
         parents = {name: queue.parent for name, queue in self._state.queues.items()}
         tree = counted_tree(parents, frozenset(), self._charge)

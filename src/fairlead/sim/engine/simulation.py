@@ -1,8 +1,8 @@
-"""Lets Python look for garbage rarely while a simulation makes and drops millions of objects.
+"""The engine on a virtual clock.
 
-What refers to nothing that refers back is freed at once without it. The collector finds the few
-circles that are left, and by default it looks for them each time that 700 objects more are there
-than before: several times in one plan. Every look goes through all that is young.
+The policy is asked in cycles, as on a live cluster: when something changed, but not more often than
+the rules say, or at a fixed period. Its decisions are carried out, and everything that happens is
+reported to a listener. Nothing is remembered of finished jobs, so memory is bounded by live work.
 """
 
 import gc
@@ -17,7 +17,7 @@ from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy
 from fairlead.sim.engine.event_queue import EventQueue, Rank
-from fairlead.sim.engine.happenings import CapacityChanged
+from fairlead.sim.engine.events import CapacityChanged
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.live_jobs import Listener, LiveJobs
 from fairlead.sim.engine.past_use import PastUse
@@ -30,7 +30,11 @@ NEW_OBJECTS: Final = 20_000
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Collect rarely in the body, and as before after it."""
+    """Let Python collect garbage rarely in the body, and as before after it.
+
+    By default the collector looks for cycles after every 700 new objects: several times in one
+    plan. A simulation makes and drops millions of objects and few cycles.
+    """
     before, *older = gc.get_threshold()
     gc.set_threshold(max(before, NEW_OBJECTS) if before else 0, *older)  # 0: it is off
     try:
@@ -41,14 +45,14 @@ def rare_collections() -> Iterator[None]:
 
 LONGEST_YEARS: Final = 300
 LONGEST_MS: Final = LONGEST_YEARS * 365 * 86_400_000
-"""A run whose end nobody told: a duration is not longer either."""
+"""The longest run without a duration; a duration is not longer either."""
 
 PATIENCE_MS: Final = 7 * 86_400_000
 """Where nothing runs or comes, time alone changes a decision within hours, or never."""
 
 Watcher: TypeAlias = Callable[[int, int, Collection[QueueName]], None]
-"""Is told, before time passes, from when until when all stays as it is, and which queues may hold
-or want something else than the last time."""
+"""Is called before time passes: from when until when the state stays as it is, and which queues may
+hold or request something else than at the last call."""
 
 
 class Work(Protocol):
@@ -99,7 +103,7 @@ class Simulation:
         self._may_cycle_ms = rules.start_ms  # when one may be held, as far as the last one decides
         self._cycle_at_ms: int | None = None  # when the next one is due; None: not known
         self._changed_ms = rules.start_ms  # when something last happened to jobs or nodes
-        self._changed_queues: dict[QueueName, None] = {}  # since the watcher was told
+        self._changed_queues: dict[QueueName, None] = {}  # since the watcher was called
         self._is_settled = False  # whether a cycle changed nothing, and nothing happened since
         self._to_come = 0  # submissions and changes of the cluster
         self._arrivals = work.jobs()
@@ -133,7 +137,7 @@ class Simulation:
         return True
 
     def _check_length(self, next_ms: int) -> None:
-        """Raise `SimulationError` if it would go on for too long, since nobody told when to end."""
+        """Raise `SimulationError` if a run without a duration goes on for too long."""
         if next_ms > self._rules.start_ms + LONGEST_MS:
             raise SimulationError(
                 f"not all is done {LONGEST_YEARS} years after the start; add a duration, or let "
@@ -148,7 +152,7 @@ class Simulation:
         return until_ms if next_ms is None or next_ms > until_ms else next_ms
 
     def _is_over(self) -> bool:
-        """Return whether nothing runs and nothing will come: whoever waits will wait for ever."""
+        """Return whether nothing runs and nothing will come: pending jobs would wait for ever."""
         if self._to_come or self._jobs.running or self._jobs.awaited:
             return False
         if self._cycle_at_ms is None or self.now_ms - self._changed_ms > PATIENCE_MS:
@@ -159,13 +163,13 @@ class Simulation:
 
     def _begin(self, node_changes: Sequence[NodeChange]) -> None:
         start_ms = self._rules.start_ms
-        self._tell_capacity(start_ms)
+        self._report_capacity(start_ms)
         for change in node_changes:
             self._to_come += 1
             self._events.push(change.at_ms, Rank.CLUSTER, self._change_nodes, change)
         if self._past_use is not None:
             self._past_use.begin(start_ms)
-            self._events.push(start_ms, Rank.USAGE, self._tell_usage, None)
+            self._events.push(start_ms, Rank.USAGE, self._publish_usage, None)
         if self._rules.every_ms is not None:
             self._hold_cycle_at(start_ms)
         self._await_arrival()
@@ -204,17 +208,17 @@ class Simulation:
             self.state.apply(NodeRemoved(name))
         for node in change.added:
             self.state.apply(NodeAdded(node))
-        self._tell_capacity(now_ms)
+        self._report_capacity(now_ms)
         if self._past_use is not None:
             self._past_use.write_capacity(now_ms)
         self._wake(now_ms)
 
-    def _tell_capacity(self, now_ms: int) -> None:
+    def _report_capacity(self, now_ms: int) -> None:
         capacity = dict(zip(self.state.resources, self.state.capacity, strict=True))
         self._listener(CapacityChanged(at_ms=now_ms, capacity=capacity))
 
     def _changed(self, now_ms: int, queue: QueueName) -> None:
-        """Take notice that *queue* holds or wants something else, if only what is to leave."""
+        """Take notice that *queue* holds or requests other amounts, or has pods evicted."""
         self._changed_ms = now_ms
         self._ordered(now_ms, queue)
 
@@ -225,10 +229,10 @@ class Simulation:
             self._past_use.write(now_ms, queue)
         self._wake(now_ms)
 
-    def _tell_usage(self, now_ms: int, _: None) -> None:
+    def _publish_usage(self, now_ms: int, _: None) -> None:
         assert self._past_use is not None
-        self._past_use.tell(now_ms)
-        self._events.push(now_ms + self._past_use.every_ms, Rank.USAGE, self._tell_usage, None)
+        self._past_use.publish(now_ms)
+        self._events.push(now_ms + self._past_use.every_ms, Rank.USAGE, self._publish_usage, None)
         if self.state.has_waiting():
             self._wake(now_ms)
 

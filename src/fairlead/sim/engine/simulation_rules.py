@@ -23,6 +23,6 @@ class SimulationRules(msgspec.Struct, frozen=True, kw_only=True):
     at_most_every_ms: int = 1000  # between cycles that are held because something changed
     every_ms: int | None = None  # a fixed period instead
     look_again_ms: int = 60_000  # where time alone may change what is decided
-    grace_ms: int = 0  # from being told to leave until a pod has stopped
+    grace_ms: int = 0  # from the eviction of a pod until it has stopped
     delays: Delays = Delays()
     faults: Faults | None = None  # None: every order is done at once

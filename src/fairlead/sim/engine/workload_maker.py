@@ -1,23 +1,19 @@
 """A job as a workload of the rule set that it meets."""
 
-from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.errors import SimulationError
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (
-    ElasticPods,
-    KaiJob,
-    KueueWorkload,
     PodConstraints,
     PodSet,
     PodSets,
     Workload,
     WorkloadExtension,
 )
-from fairlead.policy.contract import PolicyName
 from fairlead.sim.engine.job import Job
 
 MOST_SIZES: Final = 10_000
@@ -28,30 +24,33 @@ _Size: TypeAlias = tuple[int, int, _Amounts, tuple[tuple[str, str], ...]]
 """How many pods, and how many at least, what each asks for, and the labels of their nodes."""
 
 
+class Address(NamedTuple):
+    """Where the workload of a job belongs: its namespace, its queue, and what the rules add."""
+
+    namespace: str
+    queue: QueueName
+    extension: WorkloadExtension
+
+
+AddressBook: TypeAlias = Callable[[Job], Address]
+"""Finds the address of a job, or raises `SimulationError`; jobs of one queue have the same."""
+
+
 class WorkloadMaker:
     """Makes workloads for one state under one rule set."""
 
-    def __init__(self, state: ClusterState, policy: PolicyName) -> None:
-        """Look up through which LocalQueue a ClusterQueue is reached, where there are any."""
+    def __init__(self, state: ClusterState, address_book: AddressBook) -> None:
+        """Take the cluster, and what finds the queue of a job in it."""
         self._state = state
-        self._policy = policy
+        self._address_book = address_book
         # Jobs come in few sizes and for few queues, so most of them have what others had.
         self._pod_sets: dict[_Size, PodSets] = {}
-        self._addresses: dict[str, tuple[str, QueueName, WorkloadExtension]] = {}
-        self._doors: dict[str, tuple[str, str, QueueName]] = {}  # namespace, name, ClusterQueue
-        for _, local in sorted(state.catalogue.local_queues.items()):
-            door = local.namespace, local.name, local.cluster_queue
-            self._doors[f"{local.namespace}/{local.name}"] = door
-            self._doors.setdefault(local.cluster_queue, door)
+        self._addresses: dict[str, Address] = {}
 
     def workload(self, job: Job) -> Workload:
-        """Return *job* as the rule set knows it, or raise SimulationError.
-
-        Under Kueue the queue of a job is a LocalQueue as NAMESPACE/NAME, or a ClusterQueue: then it
-        comes through the first LocalQueue that leads there.
-        """
+        """Return *job* as the rule set knows it, or raise SimulationError."""
         if job.queue not in self._addresses:
-            self._addresses[job.queue] = self._address(job)
+            self._addresses[job.queue] = self._address_book(job)
         namespace, queue, extension = self._addresses[job.queue]
         labels = tuple(sorted(job.node_labels.items())) if job.node_labels else ()
         size = job.pods, job.min_pods, tuple(job.requests.items()), labels
@@ -84,37 +83,23 @@ class WorkloadMaker:
         self._pod_sets[size] = pod_sets = PodSets((pod_set,))
         return pod_sets
 
-    def _address(self, job: Job) -> tuple[str, QueueName, WorkloadExtension]:
-        match self._policy:
-            case "kai":
-                return "", self._known_queue(job), KaiJob()
-            case "elastic-quota":
-                return job.queue, self._known_queue(job), ElasticPods()
-            case "kueue":
-                door = self._doors.get(job.queue)
-                if door is None:
-                    raise SimulationError(
-                        f"job {job.name} is for queue {job.queue}, "
-                        "which is neither a LocalQueue nor a ClusterQueue with one; "
-                        f"{_other_queue(job.queue, self._doors)}"
-                    )
-                namespace, name, queue = door
-                return namespace, queue, KueueWorkload(local_queue=name)
-
-    def _known_queue(self, job: Job) -> QueueName:
-        queue = QueueName(job.queue)
-        if queue not in self._state.queues:
-            raise SimulationError(
-                f"job {job.name} is for queue {queue}, which does not exist; "
-                f"{_other_queue(queue, self._state.queues)}"
-            )
-        return queue
-
     def _requests(self, job: Job) -> tuple[int, ...]:
         return requests_on(self._state.resources, job.requests, job.name)
 
 
-def _other_queue(name: str, queues: Iterable[str]) -> str:
+def known_queue(state: ClusterState, job: Job) -> QueueName:
+    """Return the queue of *state* that *job* names; raise SimulationError if there is none."""
+    queue = QueueName(job.queue)
+    if queue not in state.queues:
+        raise SimulationError(
+            f"job {job.name} is for queue {queue}, which does not exist; "
+            f"{other_queue(queue, state.queues)}"
+        )
+    return queue
+
+
+def other_queue(name: str, queues: Iterable[str]) -> str:
+    """Return how to fix a job whose queue is not one of *queues*."""
     return did_you_mean(name, queues) or "add it, or send the job to another one"
 
 

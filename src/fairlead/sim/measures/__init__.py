@@ -1,1 +1,1 @@
-"""Who got what, who waited, who was evicted, and whether it was fair: told while it happens."""
+"""Measures of a run, counted while it goes on: usage, waits, evictions and fairness."""

@@ -100,7 +100,7 @@ class BackloggedTime:
     def begin_contention(self, at_ms: int, begun_ms: int) -> None:
         """Judge the share anew: contention began at *begun_ms*, and it is backlogged from now on.
 
-        It was fair until now: with no backlogged time nobody is wronged.
+        It was fair until now: with no backlogged time no queue is behind.
         """
         self.pass_until(at_ms)
         self.is_judged = True
@@ -119,8 +119,9 @@ class BackloggedTime:
         """Find out whether the share is fair now, and since when.
 
         Fair is ``FAIR_PART * abs(ahead) <= room``. Both sides of it are straight lines, so it is
-        fair in one piece of the time that passed. Who was fair and is so now has been all along;
-        who was not and is now became so when the excess was made up for, at some whole ms.
+        fair in one piece of the time that passed. A queue that was fair and is so now has been all
+        along; one that was not and is now became so when the excess was made up for, at some whole
+        ms.
         """
         was_ahead, had_room = self._ahead, self._room
         gain = self._held_now - self._due_now

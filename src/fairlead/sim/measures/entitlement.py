@@ -1,6 +1,10 @@
-"""What the rules grant queues from some moment on, as a simulation tells it when it changes.
+"""What each queue is entitled to at every moment, by one yardstick for all rule sets.
 
-What happens says who holds what. What is due to whom only the rules know, so it comes from outside.
+The cluster is divided without regard to past use: guarantees first, the rest by weight among the
+queues that request more, and no queue gets more than it requests or may hold. Under rules without
+weights all queues weigh the same. So the same work can be compared under different rules; what a
+rule set itself calls a fair share is another number. Entitlement changes only with requests and
+capacity, so it is known exactly at all times, at a cost that grows with what changed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,8 +24,8 @@ from fairlead.model.state import ClusterState
 class EntitlementChange(msgspec.Struct, frozen=True, kw_only=True):
     """What queues are entitled to and ask for, on the resources that are measured, in their order.
 
-    What is told of a queue holds until something else is told of it. An inner queue of which
-    nothing was told yet has what its children have together; a leaf has nothing. Demand is what a
+    What is given for a queue holds until the next change. An inner queue for which nothing
+    was given yet has what its children have together; a leaf has nothing. Demand is what a
     queue holds and what it waits for.
     """
 
@@ -59,7 +63,7 @@ class EntitlementFollower:
         self._shares = KeptShares(tree, self._total, units=units)
 
     def everything(self, now_ms: int) -> EntitlementChange:
-        """Tell of every queue what is due to it and what it wants, by the last change."""
+        """Return the entitlement and the demand of every queue, by the last change."""
         return EntitlementChange(
             at_ms=now_ms,
             entitled=self._shares.shares(),
@@ -71,7 +75,7 @@ class EntitlementFollower:
         return self._state.capacity != self._capacity
 
     def change(self, now_ms: int, queues: Iterable[QueueName]) -> EntitlementChange:
-        """Tell what changed since the last time, when only *queues* hold or want something else.
+        """Return what changed since the last time, where only *queues* hold or request others.
 
         Cost: their depth in the tree, and that of dividing again where it matters.
         """
@@ -81,11 +85,13 @@ class EntitlementFollower:
             if path is None:
                 path = self._paths[queue] = self._state.path(queue)
             for name in path:
-                wanted = self._demand_of(name)
-                if wanted == self._demand.get(name, wanted):  # outside of the tree nobody is known
-                    # What those above want may have changed by other queues, which tell so.
+                demand_now = self._demand_of(name)
+                if demand_now == self._demand.get(
+                    name, demand_now
+                ):  # a queue outside of the tree is not known
+                    # Queues above may have changed by other queues, which are listed too.
                     break
-                self._demand[name] = demand[name] = wanted
+                self._demand[name] = demand[name] = demand_now
         if self.has_other_capacity():
             self._capacity = list(self._state.capacity)
             self._total = self._total_now()
@@ -108,8 +114,10 @@ class EntitlementFollower:
                 priority=queues[name].priority,
                 created_ms=queues[name].created_ms,
                 claims=tuple(
-                    Claim(guaranteed=due, ceiling=most, weight=weight, requested=want, usage_e9=0)
-                    for due, most, weight, want in zip(
+                    Claim(
+                        guaranteed=due, ceiling=most, weight=weight, requested=request, usage_e9=0
+                    )
+                    for due, most, weight, request in zip(
                         self._summed(queues[name].guaranteed),
                         self._summed(queues[name].ceiling),
                         own,
@@ -124,10 +132,10 @@ class EntitlementFollower:
     def _demand_of(self, name: QueueName) -> Amounts:
         sums = self._state.sums[name]
         allocated, leaving = sums.allocated, sums.leaving
-        wanted = sums.pending.copy()
+        demand_now = sums.pending.copy()
         for place, at in self._charged:
-            wanted[place] += allocated[at] + leaving[at]
-        return tuple(wanted)
+            demand_now[place] += allocated[at] + leaving[at]
+        return tuple(demand_now)
 
     def _summed(self, limits: Limits) -> Limits:
         """Return limits on resources; no limit on one flavor is none on the resource."""
@@ -139,7 +147,7 @@ class EntitlementFollower:
         return tuple(sum(row[place] or 0 for row in rows) for place in range(len(self._axes)))
 
     def _total_now(self) -> Amounts:
-        """Return what the nodes have; of what they do not tell, what is guaranteed at the top."""
+        """Return what the nodes have; of what they do not list, what is guaranteed at the top."""
         pairs = zip(self._state.capacity, self._owned, strict=True)
         return tuple([there or due for there, due in pairs])
 

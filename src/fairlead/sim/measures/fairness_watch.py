@@ -1,7 +1,7 @@
 """Compares what queues get with what is due to them, from one change to the next.
 
 Everything is judged by what is after all that happened at one time, so the order in which things of
-the same millisecond are told changes nothing.
+the same millisecond come changes nothing.
 """
 
 from collections.abc import Collection
@@ -19,10 +19,10 @@ class ContendedTime:
         self.contentions = 0
         self.to_fairness = TimeToFairness()
         self.since_ms: int | None = None  # None: there is enough now
-        self._judged: list[BackloggedTime] = []  # whoever was backlogged since then
+        self._judged: list[BackloggedTime] = []  # queues that were backlogged since then
 
     def begin(self, at_ms: int) -> None:
-        """From now on there is not enough: nobody has been wronged yet."""
+        """From now on there is contention: no queue is behind its entitlement yet."""
         self.contentions += 1
         self.since_ms = at_ms
 
@@ -48,7 +48,7 @@ class ContendedTime:
 
 
 class FairnessWatch:
-    """Is told whenever something changed, and writes into the books of the queues."""
+    """Is called whenever something changed, and writes into the books of the queues."""
 
     def __init__(self, books: QueueBooks, capacity: LevelTable) -> None:
         """Watch *books*, which others keep up to date, as they do *capacity*."""
@@ -78,7 +78,7 @@ class FairnessWatch:
                 self._capacity_then[resource] = capacity
                 changed = {*queues, *self._open[resource]}
             if not self._books.demand.table.is_had[resource]:
-                continue  # nobody ever wanted any of it
+                continue  # no queue ever requested any of it
             is_contended = self._is_contended(resource, queues)
             if contended.since_ms is not None and not is_contended:
                 contended.end(at_ms)
@@ -101,13 +101,13 @@ class FairnessWatch:
     def _go_on(
         self, at_ms: int, resource: int, queues: Collection[int]
     ) -> Collection[BackloggedTime]:
-        """Let *queues* be backlogged or not, as their books say; return who is in another way."""
+        """Let *queues* be backlogged or not, as their books say; return those that changed."""
         books, backlogs, opened = self._books, self._backlogs[resource], self._open[resource]
-        held, wanted = books.held.levels[resource], books.demand.table.levels[resource]
+        held, demanded = books.held.levels[resource], books.demand.table.levels[resource]
         due, capacity = books.entitled.table.levels[resource], self._capacity_then[resource]
         changed = []
         for index in queues:
-            if wanted[index] > held[index]:
+            if demanded[index] > held[index]:
                 backlog = backlogs[index]
                 if backlog.open(at_ms, held[index], due[index], capacity):
                     opened[index] = backlog
@@ -117,7 +117,7 @@ class FairnessWatch:
         return changed
 
     def _is_contended(self, resource: int, queues: Collection[int]) -> bool:
-        """Return whether all together want more than there is, now that *queues* changed."""
+        """Return whether all together request more than there is, now that *queues* changed."""
         demand, wanted_by = self._books.demand.table.levels[resource], self._wanted_by[resource]
         for index in queues:
             if index in wanted_by:

@@ -1,21 +1,17 @@
-"""Tells the measures what is due to queues whenever it changes, and now and then what rules say.
+"""Gives the measures each change of entitlements, and now and then the shares of the rules.
 
-What queues are due by one yardstick is followed from moment to moment: fairness is judged by it.
-What KAI's own rules call a fair share, and the past use that went into it, is for pictures alone.
+Entitlement by one yardstick is followed from moment to moment: fairness is judged by it.
+What the rules themselves call a fair share, and the past use that went into it, is for charts.
 With past use it changes for every queue every minute and costs a division of the whole tree, so it
-is looked at a thousand times at regular times, each time at the cost of what changed. Where nobody
-knows the end, that becomes rarer as time goes by, so that a month costs little more than a day.
+is sampled a thousand times at regular times, each time at the cost of what changed. Where the end
+is not known, that becomes rarer as time goes by, so that a month costs little more than a day.
 """
 
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Mapping
+from typing import Final, Protocol
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.contract import Settings
-from fairlead.policy.kai.followed_shares import FollowedShares
-from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShare
 from fairlead.sim.measures.entitlement import EntitlementChange, EntitlementFollower
 from fairlead.sim.measures.measures import Measures
 
@@ -25,32 +21,55 @@ _SHORTEST_MS: Final = 1000
 _WITHOUT_END_MS: Final = 60_000
 
 
+class ShareRow(Protocol):
+    """The share of one queue, in base units, with the past use that went into it."""
+
+    @property
+    def queue(self) -> QueueName: ...
+
+    @property
+    def fair_share(self) -> Amounts: ...
+
+    @property
+    def usage_e9(self) -> Amounts: ...
+
+
+class RuleShares(Protocol):
+    """What a rule set itself calls the fair share of each queue."""
+
+    @property
+    def shares(self) -> Mapping[QueueName, ShareRow]:
+        """The shares at the last `catch_up`; the same numbers are the same object."""
+
+    def catch_up(self) -> None:
+        """Follow the state to what it is now. Cost: that of what changed."""
+
+
 class ShareFollower:
-    """Looks at a state for *measures*: tell it what changed before time passes."""
+    """Follows a state for *measures*: call it with what changed before time passes."""
 
     def __init__(
         self,
         measures: Measures,
         state: ClusterState,
-        settings: Settings,
+        rule_shares: RuleShares | None,
         *,
         start_ms: int,
         horizon_ms: int | None,
     ) -> None:
-        """Look at *state*, whose rules have *settings*, for *horizon_ms* if that is known."""
+        """Look at *state* for *horizon_ms* if that is known, and at the shares of its rules."""
         self._measures = measures
         self._state = state
         self._entitlements = EntitlementFollower(state)
-        self._rules: _RuleShares | None = None  # None: they are silent
-        if isinstance(settings, KaiSettings):
-            followed = FollowedShares(state, settings.k)
-            self._rules = _RuleShares(state, followed, start_ms, horizon_ms)
+        self._rules: _SampledShares | None = None  # None: the rules have no shares
+        if rule_shares is not None:
+            self._rules = _SampledShares(state, rule_shares, start_ms, horizon_ms)
         measures.change_due(self._entitlements.everything(start_ms))
 
     def __call__(self, now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
         """Look at the state as it is from now until *until_ms*. Cost: that of what changed.
 
-        Only *queues* may hold or want something else than the last time.
+        Only *queues* may hold or request something else than the last time.
         """
         is_changed = bool(queues) or self._entitlements.has_other_capacity()
         if is_changed:
@@ -58,23 +77,23 @@ class ShareFollower:
             if change.entitled or change.demand:
                 self._measures.change_due(change)
         if self._rules is not None:
-            told = self._rules.look(now_ms, until_ms, self._state, is_changed=is_changed)
-            if told is not None:
-                self._measures.change_due(told)
+            sampled = self._rules.look(now_ms, until_ms, self._state, is_changed=is_changed)
+            if sampled is not None:
+                self._measures.change_due(sampled)
 
 
-class _RuleShares:
+class _SampledShares:
     """What the rules themselves say, at regular times."""
 
     def __init__(
         self,
         state: ClusterState,
-        followed: FollowedShares,
+        followed: RuleShares,
         start_ms: int,
         horizon_ms: int | None,
     ) -> None:
         self._followed = followed
-        self._told: dict[QueueName, KaiShare] = {}
+        self._given: dict[QueueName, ShareRow] = {}
         self._axes = [state.axes.index(resource) for resource in state.resources]
         self._start_ms = self._next_ms = start_ms
         self._has_end = horizon_ms is not None
@@ -97,10 +116,10 @@ class _RuleShares:
             return None
         self._is_stale, self._usage = False, state.usage
         self._followed.catch_up()
-        told = self._told
-        # Who has the same numbers as before has the same object.
-        rows = [row for name, row in self._followed.shares.items() if told.get(name) is not row]
-        told.update([(row.queue, row) for row in rows])
+        given = self._given
+        # A queue with the same numbers as before has the same object.
+        rows = [row for name, row in self._followed.shares.items() if given.get(name) is not row]
+        given.update([(row.queue, row) for row in rows])
         return EntitlementChange(
             at_ms=at_ms,
             fair_share={row.queue: self._on_resources(row.fair_share) for row in rows},

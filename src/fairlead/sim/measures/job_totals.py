@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from fairlead.model.axes import Amounts
-from fairlead.sim.engine.happenings import Cause
+from fairlead.sim.engine.events import Cause
 from fairlead.sim.engine.job import Job
 
 
@@ -147,7 +147,7 @@ class JobRecord:
     def finish_time_fairness(self, finish_ms: int) -> float | None:
         """How many times longer it took than with what was due to its queue, and that alone.
 
-        None where that time is not known or has no end: nothing was told of what is due, nothing
+        None where that time is not known or has no end: no entitlement was given, nothing
         is due of what the job asks for, or there is nothing to run.
         """
         if not self.job.run_ms or self.entitled is None:

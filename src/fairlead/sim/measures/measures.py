@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairlead.model.axes import Amounts
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     CapacityChanged,
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
 from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.fairness_watch import FairnessWatch
@@ -32,9 +32,9 @@ FIRST_BUCKET_MS = 1000
 class Measures:
     """All measures of one simulation, of the cluster, each queue, each user and each kind.
 
-    Call it with each happening in the order of time. Things of the same millisecond may be told in
+    Call it with each event in the order of time. Events of the same millisecond may come in
     any order in which they can happen: it changes nothing. Cost: depth of the tree x resources for
-    a happening and for each queue to which something else is due, queues x resources for a bucket.
+    a event and for each queue to which something else is due, queues x resources for a bucket.
     """
 
     def __init__(
@@ -68,44 +68,44 @@ class Measures:
         self._live: dict[str, JobRecord] = {}
         # Of this moment, and judged only when all that happens in it is known:
         self._newcomers: list[JobRecord] = []
-        self._touched: set[int] = set()  # queues that hold, want or are due something else
+        self._touched: set[int] = set()  # queues with other amounts held, requested or due
         self._is_due_known = False
         self._is_judged = True  # whether nothing has happened in it yet
         # A table is quicker than comparing types one by one, for every thing that happens.
-        self._take: dict[type[Happening], Callable[[Any], None]] = {
+        self._take: dict[type[SimulationEvent], Callable[[Any], None]] = {
             Submitted: self._submit,
             Started: self._start,
-            ToldToLeave: _stay,
+            Evicted: _stay,
             Stopped: self._stop,
             Finished: self._finish,
             CapacityChanged: self._change_capacity,
         }
 
-    def __call__(self, happening: Happening) -> None:
+    def __call__(self, event: SimulationEvent) -> None:
         """Take notice of what happened."""
-        if happening.at_ms != self._now_ms:
-            self._pass_until(happening.at_ms)
+        if event.at_ms != self._now_ms:
+            self._pass_until(event.at_ms)
         self._is_judged = False
-        self._take[type(happening)](happening)
+        self._take[type(event)](event)
 
     def change_due(self, change: EntitlementChange) -> None:
-        """Take notice of what is due to whom; of several at one time the last one counts."""
+        """Take what queues are entitled to; of several at one time the last one counts."""
         at_ms, books, touched = change.at_ms, self._books, self._touched
         if at_ms != self._now_ms:
             self._pass_until(at_ms)
         self._is_judged = False
         self._is_due_known = True
         if change.entitled:
-            books.entitled.tell(at_ms, change.entitled, touched)
+            books.entitled.give(at_ms, change.entitled, touched)
         if change.demand:
-            books.demand.tell(at_ms, change.demand, touched)
+            books.demand.give(at_ms, change.demand, touched)
         if change.fair_share:
-            books.fair_share.tell(at_ms, change.fair_share, set())
+            books.fair_share.give(at_ms, change.fair_share, set())
         if change.usage_e9:
-            books.usage_e9.tell(at_ms, change.usage_e9, set())
+            books.usage_e9.give(at_ms, change.usage_e9, set())
 
     def end(self, at_ms: int) -> tuple[Summary, Series]:
-        """Say what it came to until *at_ms*; after this nothing more can be told.
+        """Say what it came to until *at_ms*; after this there can be no more events.
 
         Jobs that are not done are cut off: they count with what they had until then.
         """
@@ -141,8 +141,8 @@ class Measures:
         index = record.path[0]
         return tuple([row[index] for row in self._books.entitled.table.levels])
 
-    def _submit(self, happening: Submitted) -> None:
-        job = happening.job
+    def _submit(self, event: Submitted) -> None:
+        job = event.job
         totals = self._groups.of(job)
         totals.submit(job.submit_ms)
         path = self._books.upward[job.queue]
@@ -150,26 +150,26 @@ class Measures:
         self._live[job.name] = record
         self._newcomers.append(record)
 
-    def _start(self, happening: Started) -> None:
-        at_ms, job = happening.at_ms, happening.job
+    def _start(self, event: Started) -> None:
+        at_ms, job = event.at_ms, event.job
         record = self._live[job.name]
         if not record.has_started:
             record.has_started = True
             record.totals.waits_ms.append(at_ms - job.submit_ms)
-        self._hold(at_ms, record, happening.pods)
+        self._hold(at_ms, record, event.pods)
 
-    def _stop(self, happening: Stopped) -> None:
-        record = self._live[happening.job.name]
-        pods = happening.pods
-        record.totals.stop(happening.cause, pods, record.requests, happening.lost_ms)
-        self._hold(happening.at_ms, record, -pods)
+    def _stop(self, event: Stopped) -> None:
+        record = self._live[event.job.name]
+        pods = event.pods
+        record.totals.stop(event.cause, pods, record.requests, event.lost_ms)
+        self._hold(event.at_ms, record, -pods)
         for index in record.path:
             self._books.evictions[index] += 1
 
-    def _finish(self, happening: Finished) -> None:
-        at_ms = happening.at_ms
-        record = self._live.pop(happening.job.name)
-        self._hold(at_ms, record, -happening.pods)
+    def _finish(self, event: Finished) -> None:
+        at_ms = event.at_ms
+        record = self._live.pop(event.job.name)
+        self._hold(at_ms, record, -event.pods)
         totals = record.totals
         totals.add_allocated(record.requests, record.held_ms(at_ms))
         totals.finish(at_ms, record.slowdown(at_ms), record.finish_time_fairness(at_ms))
@@ -179,9 +179,9 @@ class Measures:
         self._books.held.add(at_ms, record.path, record.hold(at_ms, pods))
         self._touched.update(record.path)
 
-    def _change_capacity(self, happening: CapacityChanged) -> None:
-        amounts = self._amounts(happening.capacity)
-        self._capacity.set_all(happening.at_ms, [[amount] for amount in amounts])
+    def _change_capacity(self, event: CapacityChanged) -> None:
+        amounts = self._amounts(event.capacity)
+        self._capacity.set_all(event.at_ms, [[amount] for amount in amounts])
 
     def _amounts(self, by_resource: Mapping[str, int]) -> Amounts:
         return tuple([by_resource.get(resource, 0) for resource in self._resources])
@@ -211,5 +211,5 @@ class Measures:
         )
 
 
-def _stay(happening: ToldToLeave) -> None:
-    """Whoever is told to leave holds its place until it has stopped."""
+def _stay(event: Evicted) -> None:
+    """An evicted pod holds its place until it has stopped."""

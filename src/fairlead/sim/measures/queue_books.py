@@ -18,18 +18,18 @@ class LevelTable:
     """What each holder has of each resource, and its resource-time since the beginning."""
 
     def __init__(self, holders: int, resources: int) -> None:
-        """Nobody has anything at first."""
+        """All levels are 0 at first."""
         self.levels = [[0] * holders for _ in range(resources)]  # by resource, then by holder
         self._moments = [[0] * holders for _ in range(resources)]
         self._begun_ms = 0  # when the open bucket began
         # What those whose level changed in it would have too much, had they had it all along.
         self._missed: list[dict[int, int]] = [{} for _ in range(resources)]
-        self.is_had = [False] * resources  # whether anybody ever had any of it
+        self.is_had = [False] * resources  # whether any holder ever had any of it
 
     def add(self, at_ms: int, holders: Sequence[int], amounts: Sequence[int]) -> None:
         """From *at_ms* on each of *holders* has so much more.
 
-        In which order changes are told does not matter.
+        The order of changes does not matter.
         """
         for resource, amount in enumerate(amounts):
             if not amount:
@@ -57,7 +57,7 @@ class LevelTable:
         return is_other
 
     def set_all(self, at_ms: int, rows: Sequence[Sequence[int]]) -> None:
-        """From *at_ms* on everybody has what *rows* say, one for each resource."""
+        """From *at_ms* on all holders have what *rows* say, one for each resource."""
         for holder, amounts in enumerate(zip(*rows, strict=True)):
             self.set_one(at_ms, holder, amounts)
 
@@ -71,10 +71,10 @@ class LevelTable:
         self._begun_ms = at_ms
 
     def close_bucket(self, at_ms: int) -> list[list[int]]:
-        """Everybody's resource-time in the bucket that ends now, by resource; the next begins.
+        """Return what all holders had in the bucket that ends now, by resource; the next begins.
 
-        All that changed before has been told, and nothing later. Where nobody ever had anything of
-        a resource there is no number at all.
+        All that changed before has been recorded, and nothing later. Where no holder ever had any
+        of a resource there is no number at all.
         """
         rows = []
         lasted_ms, self._begun_ms = at_ms - self._begun_ms, at_ms
@@ -87,28 +87,28 @@ class LevelTable:
         return rows
 
 
-class ToldLevels:
-    """What was told of each queue of a tree; ``table`` has the levels of all."""
+class GivenLevels:
+    """What was given for each queue of a tree; ``table`` has the levels of all."""
 
     def __init__(self, above: Mapping[str, tuple[int, ...]], resources: int) -> None:
-        """Nothing was told. *above* has the places of each queue and of all above it, upward."""
+        """Begin with nothing. *above* has the places of each queue and of all above it, upward."""
         self.table = LevelTable(len(above), resources)
         self._above = above
-        self._told: set[int] = set()
+        self._given: set[int] = set()
 
-    def tell(self, at_ms: int, given: Mapping[str, Amounts], changed: set[int]) -> None:
-        """Let queues have what is *given* from now on; *changed* gets the places of who had others.
+    def give(self, at_ms: int, given: Mapping[str, Amounts], changed: set[int]) -> None:
+        """Let queues have what is *given* from now on, and add places that change to *changed*.
 
         Queues that are not in the tree are passed over. Cost: their depth x resources.
         """
-        told, table, levels = self._told, self.table, self.table.levels
+        given_now, table, levels = self._given, self.table, self.table.levels
         for name, amounts in given.items():
             path = self._above.get(name)
             if path is None:
                 continue
             place = path[0]
-            told.add(place)
-            if len(path) == 1 or path[1] in told:
+            given_now.add(place)
+            if len(path) == 1 or path[1] in given_now:
                 if table.set_one(at_ms, place, amounts):
                     changed.add(place)
                 continue
@@ -122,19 +122,19 @@ class ToldLevels:
         """Return the first of *path* and those above it that have what their children have."""
         holders = [path[0]]
         for place in path[1:]:
-            if place in self._told:
+            if place in self._given:
                 break
             holders.append(place)
         return holders
 
 
 class QueueBook:
-    """One queue: its place in the tables, and its time in want."""
+    """One queue: its place in the tables, and its backlogged time."""
 
     __slots__ = ("backlogs", "children", "index", "name")
 
     def __init__(self, name: str, index: int, resources: int, *, is_leaf: bool) -> None:
-        """A queue that holds nothing and wants nothing."""
+        """A queue that holds and requests nothing."""
         self.name = name
         self.index = index
         self.children: list[QueueBook] = []
@@ -173,10 +173,10 @@ class QueueBooks:
         self.leaves = tuple(leaf for top in self.tops for leaf in top.leaves())
         self.upward = {name: self._upward(name, parents) for name in names}
         self.held = LevelTable(len(names), resources)
-        self.demand = ToldLevels(self.upward, resources)
-        self.entitled = ToldLevels(self.upward, resources)
-        self.fair_share = ToldLevels(self.upward, resources)
-        self.usage_e9 = ToldLevels(self.upward, resources)
+        self.demand = GivenLevels(self.upward, resources)
+        self.entitled = GivenLevels(self.upward, resources)
+        self.fair_share = GivenLevels(self.upward, resources)
+        self.usage_e9 = GivenLevels(self.upward, resources)
         self.evictions = [0] * len(names)
 
     def _upward(self, name: str, parents: Mapping[str, str | None]) -> tuple[int, ...]:

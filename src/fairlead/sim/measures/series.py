@@ -19,7 +19,7 @@ class BucketTable:
         """No bucket has been closed."""
         self._holders = holders
         self._buckets = 0
-        # Nothing stands here as long as nobody had anything in any bucket.
+        # Empty as long as no holder had anything in any bucket.
         self._numbers: array[int] | list[int] = array("q")
         self._closed_at = [0] * holders
 
@@ -32,7 +32,7 @@ class BucketTable:
         return table
 
     def add(self, row: Sequence[int]) -> None:
-        """Put a bucket behind the others; no numbers: nobody had anything in it."""
+        """Put a bucket behind the others; no numbers: no holder had anything in it."""
         self._buckets += 1
         if self._numbers or any(row):
             missing = self._buckets * self._holders - len(self._numbers) - len(row)
@@ -62,13 +62,13 @@ class BucketTable:
         self._closed_at = totals
 
     def column(self, holder: int) -> tuple[int, ...]:
-        """What one holder had, bucket by bucket. Cost: none to speak of if nobody had anything."""
+        """Return what one holder had, bucket by bucket."""
         if not self._numbers:
             return (0,) * self._buckets
         return tuple(self._numbers[holder :: self._holders])
 
     def _row(self, bucket: int) -> Sequence[int]:
-        """Return what stands of a bucket; nothing if nobody ever had anything."""
+        """Return what stands of a bucket; nothing if no holder ever had anything."""
         return self._numbers[bucket * self._holders : (bucket + 1) * self._holders]
 
     def _extend(self, numbers: Sequence[int]) -> None:
@@ -109,7 +109,7 @@ class SeriesTables(msgspec.Struct, frozen=True, kw_only=True):
 class Series:
     """All queues. Each bucket lasts ``bucket_ms``, but the last one ends at ``end_ms``.
 
-    The numbers stay packed, 8 bytes each, until somebody asks for one queue.
+    The numbers stay packed, 8 bytes each, until one queue is asked for.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Writes down what each queue has over time, in at most so many buckets, whatever time passes.
 
 Buckets are closed while time goes by. Where more come than there is room for, each two become one
-of twice the length, so memory is bounded by queues x buckets also if nobody knows the end.
+of twice the length, so memory is bounded by queues x buckets also if the end is not known.
 """
 
 from collections.abc import Iterator
@@ -55,8 +55,8 @@ class SeriesRecorder:
     def pass_until(self, at_ms: int) -> None:
         """Close the buckets that end by *at_ms*.
 
-        All that happened before *at_ms* has been told, and nothing later. Cost: queues x resources
-        for each bucket that is closed.
+        All that happened before *at_ms* has been recorded, and nothing later. Cost: queues x
+        resources for each bucket that is closed.
         """
         while self.full_at_ms <= at_ms:
             if self._closed == self._most_buckets:
@@ -66,7 +66,7 @@ class SeriesRecorder:
                 self._find_end()
 
     def end(self, at_ms: int, resources: tuple[str, ...]) -> Series:
-        """Close the last bucket and tell all of them."""
+        """Close the last bucket and return all of them."""
         self.pass_until(at_ms)
         begun_ms = self.full_at_ms - self._bucket_ms
         if at_ms > begun_ms or not self._closed:

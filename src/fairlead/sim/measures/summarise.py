@@ -7,7 +7,7 @@ from typing import TypeVar, get_args
 
 from msgspec.structs import asdict
 
-from fairlead.sim.engine.happenings import Cause
+from fairlead.sim.engine.events import Cause
 from fairlead.sim.measures.backlogged_time import BackloggedTime, TimeToFairness
 from fairlead.sim.measures.fairness_watch import ContendedTime
 from fairlead.sim.measures.job_totals import JobTotals
@@ -28,11 +28,11 @@ from fairlead.sim.measures.summary import (
 def jain_index(received: Sequence[int], due: Sequence[int]) -> float | None:
     """How even *received* / *due* is: 1 is even, and p is all for one that was due a part p of all.
 
-    Everybody counts by what was due to it: ``(sum w x)^2 / (sum w * sum w x^2)`` with x = received
+    Each queue counts by its entitlement: ``(sum w x)^2 / (sum w * sum w x^2)`` with x = received
     / due and w = due. Where the same is due to all n, that is Jain's index, and 1/n is all for one.
-    So who was due next to nothing changes next to nothing, whatever it received.
+    So a queue with next to no entitlement changes next to nothing, whatever it received.
 
-    What is due is above 0. None for fewer than two, which cannot be uneven, and where nobody
+    What is due is above 0. None for fewer than two, which cannot be uneven, and where no queue
     received anything. The order does not matter, down to the last bit.
     """
     squares = fsum(each * each / own for each, own in zip(received, due, strict=True))
@@ -66,7 +66,7 @@ class Summariser:
     def __init__(
         self, resources: tuple[str, ...], books: QueueBooks, capacity: LevelTable, end_ms: int
     ) -> None:
-        """Everything has been told until *end_ms*."""
+        """Take everything that was counted until *end_ms*."""
         self._resources = resources
         self._books = books
         self._capacity = [capacity.total(end_ms, i, 0) for i in range(len(resources))]
@@ -160,7 +160,7 @@ def _ratios(values: "array[float]") -> Ratios:
 
 
 def _makespan_ms(totals: JobTotals) -> int | None:
-    """Known only where all work is done: what is left would make it longer, nobody knows how."""
+    """Known only where all work is done: what is left would make it longer by an unknown time."""
     if totals.finished < totals.submitted or totals.first_submit_ms is None:
         return None
     assert totals.last_finish_ms is not None

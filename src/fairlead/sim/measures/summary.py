@@ -48,7 +48,7 @@ class ToFairness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backlogged(msgspec.Struct, frozen=True, kw_only=True):
-    """One resource of a queue over the time in which it wanted more than it had."""
+    """One resource of a queue over the time in which it requested more than it had."""
 
     span_ms: int
     received: int

@@ -72,7 +72,7 @@ def listed_evictions(
 ) -> ListedEvictions:
     """Return at most *most* of *rows*; *places* says where each queue stands.
 
-    Equal sentences are told once. Cost: linear in the rows; memory: *most* of them.
+    Equal sentences are kept once. Cost: linear in the rows; memory: *most* of them.
     """
     assert most > 0
     thinned = _Thinned(most)
@@ -143,7 +143,7 @@ class WaitCounter:
 
 KINDS: Final = ("allocated", "entitled", "fair_share", "usage_e9")
 PERCENT_E9: Final = 10**7
-"""Usage is told in thousand millionths of the cluster, and shown in percent."""
+"""Usage is stored in thousand millionths of the cluster, and shown in percent."""
 
 
 class LineMaker:
@@ -198,7 +198,7 @@ class LineMaker:
 
 @lru_cache(maxsize=65_536)  # what a queue holds or is due is often the same for long
 def rounded(value: float) -> float:
-    """Return *value* with four digits that count, which no picture can tell from the true one.
+    """Return *value* with four digits that count, which no chart shows apart from the true one.
 
     Whole numbers become integers, which are shorter in a document.
     """

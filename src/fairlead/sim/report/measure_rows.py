@@ -16,9 +16,9 @@ GIB: Final = 2**30
 def shown_resources(
     resources: Sequence[str], summaries: Sequence[Summary]
 ) -> tuple[ShownResource, ...]:
-    """Return the resources that somebody held in some run, GPUs first, at most four.
+    """Return the resources that some queue held in some run, GPUs first, at most four.
 
-    If nobody held anything, the first one is shown, so that there is something to look at.
+    If no queue held anything, the first one is shown, so that the page is not empty.
     """
     held = [
         name
@@ -30,7 +30,7 @@ def shown_resources(
 
 
 def shown(resource: str) -> ShownResource:
-    """Return how *resource* is told to people."""
+    """Return how *resource* is shown to people."""
     if is_memory_like(resource):
         return ShownResource(name=resource, unit="GiB", scale=GIB)
     if is_gpu(resource):
@@ -47,7 +47,7 @@ Number = float | None
 
 
 class _Column(msgspec.Struct, frozen=True):
-    """A column, and how a row's number is found; those by resource are told which one."""
+    """A column, and how a row's number is found, for one resource if it is by resource."""
 
     key: str
     title: str
@@ -92,7 +92,7 @@ _OF_JOBS: Final = (
     _Column("wait_p50", "Wait, p50", "ms", "half waited no longer", lambda r: r.wait.p50_ms),
     _Column("wait_p90", "Wait, p90", "ms", "90 % waited no longer", lambda r: r.wait.p90_ms),
     _Column("wait_p99", "Wait, p99", "ms", "99 % waited no longer", lambda r: r.wait.p99_ms),
-    _Column("wait_max", "Wait, longest", "ms", "nobody waited longer", lambda r: r.wait.max_ms),
+    _Column("wait_max", "Wait, longest", "ms", "no job waited longer", lambda r: r.wait.max_ms),
     _Column(
         "slowdown_mean",
         "Slowdown, mean",
@@ -114,7 +114,7 @@ _OF_JOBS: Final = (
         "evicted",
         "Evictions",
         "count",
-        "how often pods of a job had to give way to others",
+        "how often pods of a job were evicted for others",
         lambda row: row.preemptions["evicted"],
     ),
     _Column(

@@ -1,6 +1,6 @@
-"""Which queues are shown together in one picture, and which of them are drawn as one.
+"""Which queues are shown together in one chart, and which of them are drawn as one.
 
-A picture holds a handful of colours. So queues are shown by levels: those at the top, then inside
+A chart holds a handful of colours. So queues are shown by levels: those at the top, then inside
 each inner queue, and all leaves at once; in each group those that matter most are drawn by
 themselves and the others together.
 """
@@ -13,11 +13,11 @@ import msgspec
 from fairlead.sim.measures.summary import Summary
 
 MOST_MEMBERS: Final = 8
-"""Queues in one picture, the one for all others included."""
+"""Queues in one chart, the one for all others included."""
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """Queues of one picture, by name."""
+    """Queues of one chart, by name."""
 
     title: str
     parent: str | None
@@ -29,7 +29,7 @@ class QueueTree:
     """The queues of a run, in the order of names, with those beneath each."""
 
     def __init__(self, parents: Mapping[str, str | None]) -> None:
-        """Read who is beneath whom."""
+        """Read the tree of queues."""
         self.parents = parents
         self.children: dict[str | None, list[str]] = {}
         for name in sorted(parents):
@@ -55,7 +55,7 @@ def queue_groups(
     """Return at most *most* groups, and how many more there would be.
 
     The first one has the queues at the top, or of the first level at which there are several. A
-    queue alone in its group is not worth a picture, unless there is no other. Of too many groups
+    queue alone in its group is not worth a chart, unless there is no other. Of too many groups
     those are left out whose queue has the least weight.
     """
     tree = QueueTree(parents)

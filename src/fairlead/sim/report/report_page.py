@@ -1,8 +1,8 @@
 """The document behind a report: what its page shows of each run, and no more.
 
 Everything is of bounded size, whatever the simulation was: time is cut into as many buckets as a
-picture needs, small queues are drawn as one, and long lists are cut with a count of what is left
-out. Amounts are in units that people write (cores, GPUs, GiB), rounded to what a picture can show;
+chart needs, small queues are drawn as one, and long lists are cut with a count of what is left
+out. Amounts are in units that people write (cores, GPUs, GiB), rounded to what a chart can show;
 the files of the result have every number exactly.
 """
 
@@ -15,7 +15,7 @@ Points = list[float]
 
 
 class ShownResource(msgspec.Struct, frozen=True, kw_only=True):
-    """A resource of which somebody held something."""
+    """A resource of which some queue held something."""
 
     name: str
     unit: str  # what one of it is called: GPU, core, GiB
@@ -43,7 +43,7 @@ class PlacedQueue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Queues that are shown in one picture; queues are told by their place in the list."""
+    """Queues that are shown in one chart; queues are named by their place in the list."""
 
     title: str
     parent: int | None  # whose children these are; None: not those of one queue
@@ -59,7 +59,7 @@ class WaitBins(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListedEvictions(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods that were told to leave, as columns; of too many, some from all of the time."""
+    """Evictions, as columns; of too many, some from all of the time."""
 
     total: int
     at_ms: list[int]  # since the start

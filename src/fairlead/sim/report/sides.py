@@ -69,7 +69,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def seeds_remark(seeds: int) -> str | None:
-    """Say what can hardly be told with so few seeds; None with enough of them.
+    """Say what can hardly be concluded from so few seeds; None with enough of them.
 
     With two, an interval reaches 12.7 standard errors to each side, with three 4.3.
     """
@@ -178,7 +178,7 @@ def _check_same_work(one: StoredRun, two: StoredRun) -> None:
 
 
 def _differences(one: RunAbout, two: RunAbout) -> Iterator[str]:
-    """Tell what of the work is not the same."""
+    """Return what of the work is not the same."""
     if one.start_ms != two.start_ms:
         yield f"their start ({moment_text(one.start_ms)} and {moment_text(two.start_ms)})"
     if one.work.duration_ms != two.work.duration_ms:
@@ -203,10 +203,10 @@ def _listed(seeds: Mapping[int, object]) -> str:
 
 
 def _name(about: RunAbout | ComparedSide, shared: Collection[tuple[str, str]] = ()) -> str:
-    told = [
+    own = [
         f"{name}={text}" for name, text in _settings(about).items() if (name, text) not in shared
     ]
-    return " ".join([about.variant, *told])
+    return " ".join([about.variant, *own])
 
 
 def _settings(about: RunAbout | ComparedSide) -> dict[str, str]:

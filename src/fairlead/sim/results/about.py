@@ -45,14 +45,14 @@ class ResultAbout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkMarks(msgspec.Struct, frozen=True, kw_only=True):
-    """By what runs of the same work are told: equal marks and seed, equal jobs."""
+    """Marks of the work of a run: equal marks and seed, equal jobs."""
 
     duration_ms: int | None  # None: until all work is done
     sources: dict[str, str]  # the SHA-256 of what each source of work says, by its name
 
 
 class HistoryMark(msgspec.Struct, frozen=True, kw_only=True):
-    """By what a history is told: equal marks, equal use before the start."""
+    """The mark of a history: equal marks, equal use before the start."""
 
     begins_ms: int  # its first entry, on the clock of the simulation
     entries: int
@@ -60,7 +60,7 @@ class HistoryMark(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def short(self) -> str:
-        """Enough of the sum to tell two of them apart."""
+        """Enough of the hash to distinguish two of them."""
         return self.sha256[:8]
 
 
@@ -92,7 +92,7 @@ _TAKEN: Final = frozenset({RESULT_FILE, f"{RESULT_FILE}.part", PAGE_FILE, ASIDE}
 
 
 class NameProblem(NamedTuple):
-    """Why no run can be called so, in words that follow the name, and how to mend it."""
+    """Why no run can be called so, in words that follow the name, and how to fix it."""
 
     problem: str
     fix: str = "give its variant another name"
@@ -106,7 +106,7 @@ NOT_HERE: Final = NameProblem(
 
 
 def check_run_name(name: str) -> None:
-    """Raise `ResultError`, which says how to mend it, if no run can be called *name*."""
+    """Raise `ResultError`, which says how to fix it, if no run can be called *name*."""
     found = run_name_problem(name)
     if found is not None:
         raise ResultError(f"found a run called {_short(name)}, {found.problem}: {found.fix}")

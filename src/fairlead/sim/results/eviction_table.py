@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from fairlead.model.plan import Reason
-from fairlead.sim.engine.happenings import Cause, ToldToLeave
+from fairlead.sim.engine.events import Cause, Evicted
 from fairlead.sim.results.files import CsvFile, damaged, read_table
 from fairlead.sim.results.job_table import EvictionRow
 
@@ -25,12 +25,12 @@ _MINUS_INFINITY: Final = msgspec.Raw(b"-1e999")
 def reason_json(reason: Reason) -> str:
     """Return *reason* as JSON; what it says nothing about is left out."""
     plain = msgspec.to_builtins(reason, enc_hook=_exact)
-    told = {name: value for name, value in plain.items() if value not in (None, ())}
-    return msgspec.json.encode(_with_infinity(told)).decode()
+    given = {name: value for name, value in plain.items() if value not in (None, ())}
+    return msgspec.json.encode(_with_infinity(given)).decode()
 
 
 def reason_of(text: str) -> Reason:
-    """Return the reason that *text* tells. Raises ValueError for what is none."""
+    """Return the reason that *text* describes. Raises ValueError for what is none."""
     try:
         return msgspec.convert(json.loads(text), Reason, dec_hook=_as_fraction)
     except RecursionError:
@@ -86,24 +86,24 @@ def code_of(reason: Reason) -> str:
 
 
 class EvictionTable:
-    """Writes who is told to leave."""
+    """Writes the evictions."""
 
     def __init__(self, path: Path, phrase: Phrase) -> None:
         """Begin the table anew."""
         self._file = CsvFile(path, COLUMNS)
         self._phrase = phrase
 
-    def add(self, told: ToldToLeave) -> None:
+    def add(self, evicted: Evicted) -> None:
         """Write one line."""
-        reason = told.reason
+        reason = evicted.reason
         self._file.add(
             (
-                told.at_ms,
-                told.job.name,
-                told.job.queue,
-                told.pods,
-                told.cause,
-                told.beneficiary,
+                evicted.at_ms,
+                evicted.job.name,
+                evicted.job.queue,
+                evicted.pods,
+                evicted.cause,
+                evicted.beneficiary,
                 None if reason is None else reason.code,
                 None if reason is None else reason_json(reason),
                 "its node is gone" if reason is None else self._phrase(reason),

@@ -10,15 +10,15 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from fairlead.model.plan import Reason
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     CapacityChanged,
     Cause,
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
 from fairlead.sim.engine.job import Job
 from fairlead.sim.results.files import (
@@ -60,7 +60,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvictionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods of a job that were told to leave at one moment, and why."""
+    """Pods of a job that were evicted at one moment, and why."""
 
     at_ms: int
     job: str
@@ -129,21 +129,21 @@ class JobTable:
         self._resources = resources
         self._live: dict[str, _LiveJob] = {}
         self.finished = 0
-        self._take: dict[type[Happening], Callable[[Any], None]] = {
+        self._take: dict[type[SimulationEvent], Callable[[Any], None]] = {
             Submitted: self._submit,
             Started: self._start,
-            ToldToLeave: self._tell,
+            Evicted: self._evict,
             Stopped: self._stop,
             Finished: self._finish,
             CapacityChanged: lambda _: None,
         }
 
-    def __call__(self, happening: Happening) -> None:
+    def __call__(self, event: SimulationEvent) -> None:
         """Take notice of what happened."""
-        self._take[type(happening)](happening)
+        self._take[type(event)](event)
 
     def end(self, at_ms: int) -> None:
-        """Write those who are alive, in the order in which they came, and close the table."""
+        """Write the jobs that are alive, in the order of submission, and close the table."""
         for live in self._live.values():
             self._write(live, at_ms, "running" if live.pods else "waiting", None)
         self._live.clear()
@@ -153,41 +153,41 @@ class JobTable:
         """Leave the table as it is."""
         self._file.close()
 
-    def _submit(self, happening: Submitted) -> None:
-        job = happening.job
+    def _submit(self, event: Submitted) -> None:
+        job = event.job
         texts = job.name, job.queue, job.user, job.kind
         if sum(map(len, texts)) > LONGEST_CELL:
             check_texts(texts)  # before it has run for long
         self._live[job.name] = _LiveJob(job)
 
-    def _start(self, happening: Started) -> None:
-        live = self._live[happening.job.name]
-        live.hold(happening.at_ms, happening.pods)
+    def _start(self, event: Started) -> None:
+        live = self._live[event.job.name]
+        live.hold(event.at_ms, event.pods)
         if live.first_start_ms is None:
-            live.first_start_ms = happening.at_ms
+            live.first_start_ms = event.at_ms
 
-    def _tell(self, happening: ToldToLeave) -> None:
-        self._live[happening.job.name].told_to_leave += 1
+    def _evict(self, event: Evicted) -> None:
+        self._live[event.job.name].told_to_leave += 1
 
-    def _stop(self, happening: Stopped) -> None:
-        live = self._live[happening.job.name]
-        live.hold(happening.at_ms, -happening.pods)
-        live.lost_ms += happening.lost_ms
+    def _stop(self, event: Stopped) -> None:
+        live = self._live[event.job.name]
+        live.hold(event.at_ms, -event.pods)
+        live.lost_ms += event.lost_ms
 
-    def _finish(self, happening: Finished) -> None:
-        live = self._live.pop(happening.job.name)
+    def _finish(self, event: Finished) -> None:
+        live = self._live.pop(event.job.name)
         self.finished += 1
-        self._write(live, happening.at_ms, "finished", happening.at_ms)
+        self._write(live, event.at_ms, "finished", event.at_ms)
 
     def _write(self, live: _LiveJob, at_ms: int, outcome: Outcome, finish_ms: int | None) -> None:
         job = live.job
         names = quoted((job.name, job.queue, job.user, job.kind))
         times = (job.submit_ms, live.first_start_ms, finish_ms, job.run_ms)
-        told = ",".join(["" if time is None else str(time) for time in times])
+        times_text = ",".join(["" if time is None else str(time) for time in times])
         held_ms = live.pods * at_ms - live.moment
         asked = "".join([f",{job.requests.get(resource, 0)}" for resource in self._resources])
         self._file.add_text(
-            f"{names},{outcome},{told},{job.pods},{job.min_pods},{job.priority},"
+            f"{names},{outcome},{times_text},{job.pods},{job.min_pods},{job.priority},"
             f"{live.told_to_leave},{held_ms},{live.lost_ms}{asked}\n"
         )
 
@@ -204,7 +204,7 @@ def read_jobs(path: Path, resources: tuple[str, ...]) -> Iterator[JobRow]:
 
 def _row(cells: list[str], resources: tuple[str, ...]) -> JobRow:
     name, queue, user, kind, outcome, submit, start, finish, run, *more = cells
-    pods, min_pods, priority, told, held, lost, *requests = map(int, more)
+    pods, min_pods, priority, evictions, held, lost, *requests = map(int, more)
     return JobRow(
         job=name,
         queue=queue,
@@ -218,7 +218,7 @@ def _row(cells: list[str], resources: tuple[str, ...]) -> JobRow:
         pods=pods,
         min_pods=min_pods,
         priority=priority,
-        told_to_leave=told,
+        told_to_leave=evictions,
         held_ms=held,
         lost_ms=lost,
         requests={

@@ -12,7 +12,7 @@ from typing import Final, get_args
 import msgspec
 
 from fairlead.errors import ResultError
-from fairlead.sim.engine.happenings import Cause
+from fairlead.sim.engine.events import Cause
 from fairlead.sim.measures.series import Series
 from fairlead.sim.measures.series_recorder import MOST_BUCKETS
 from fairlead.sim.measures.summary import JobMeasures, Summary
@@ -48,7 +48,7 @@ def check_about(path: Path, about: RunAbout) -> None:
 
 
 def check_summary(path: Path, summary: Summary, about: RunAbout) -> None:
-    """Raise `ResultError` where *summary* does not tell of what the run has."""
+    """Raise `ResultError` where *summary* does not agree with what the run has."""
     if set(summary.of_queues) != set(about.parents):
         raise damaged(path, None, f"found other queues than in {RUN_FILE}")
     for rows in ({"": summary.of_cluster}, summary.of_queues, summary.of_users, summary.of_kinds):
@@ -75,12 +75,12 @@ def _problems(about: RunAbout) -> Iterator[str]:
 
 
 def _tree_problems(parents: Mapping[str, str | None]) -> Iterator[str]:
-    """Tell of queues that hang from nowhere. Cost: linear, for each is walked over once."""
-    hung: set[str] = set()  # those that are known to hang from the top
+    """Raise `ResultError` for queues without a way to the root. Cost: linear."""
+    rooted: set[str] = set()  # queues that are known to lead to the root
     for name in parents:
         way: set[str] = set()
         above: str | None = name
-        while above is not None and above not in hung:
+        while above is not None and above not in rooted:
             if above not in parents:
                 yield f"found {above!r} above other queues, and no such queue"
                 return
@@ -89,7 +89,7 @@ def _tree_problems(parents: Mapping[str, str | None]) -> Iterator[str]:
                 return
             way.add(above)
             above = parents[above]
-        hung |= way
+        rooted |= way
 
 
 def _by_resource(row: JobMeasures) -> Iterator[Mapping[str, object]]:
@@ -126,7 +126,7 @@ class StoredRun:
         return read_jobs(self.folder / JOBS_FILE, self.about.resources)
 
     def evictions(self) -> Iterator[EvictionRow]:
-        """Yield who was told to leave, in the order of time."""
+        """Yield the evictions, in the order of time."""
         return read_evictions(self.folder / EVICTIONS_FILE)
 
 

@@ -79,10 +79,11 @@ class ResultFolder:
         """Take notice that a run is written. In which order they end makes no difference.
 
         With the first one, the result that was there before makes way. Until it is listed, the run
-        is among those that leave: whoever is stopped here can be understood.
+        is among those that leave: a command that is stopped here leaves a folder that can be
+        understood.
         """
         leaving = tuple(dict.fromkeys([*self._about.leaving, run.name]))
-        self._tell(leaving=leaving)
+        self._write_about(leaving=leaving)
         try:
             for name in leaving:
                 _remove_run(self.path / name)
@@ -94,7 +95,7 @@ class ResultFolder:
         self._ended[run.name] = run.complete
         names = tuple(name for name in self._asked if name in self._ended)
         is_complete = names == self._asked and all(self._ended.values())
-        self._tell(runs=names, complete=is_complete, leaving=())
+        self._write_about(runs=names, complete=is_complete, leaving=())
 
     def close(self) -> None:
         """Remove what there is of runs that have not ended, and let others write here.
@@ -104,19 +105,19 @@ class ResultFolder:
         shutil.rmtree(self.aside, ignore_errors=True)
         os.close(self._hold)
         if self._is_new and not self._ended:
-            with suppress(OSError):  # somebody has put something there meanwhile
+            with suppress(OSError):  # something was put there meanwhile
                 self.path.rmdir()
 
-    def _tell(self, **facts: Any) -> None:
+    def _write_about(self, **facts: Any) -> None:
         self._about = msgspec.structs.replace(self._about, **facts)
         write_json(self.path / RESULT_FILE, self._about)
 
 
 RESULTS: Final = "results"
-"""The folder in which results are put that nobody named a place for."""
+"""The folder for results whose place the user did not name."""
 
 MOST_LETTERS: Final = 60
-"""Of a folder's name that nobody chose; file systems count bytes, up to four of them a letter."""
+"""The longest folder name of our own choice; file systems count bytes, up to four a letter."""
 
 
 def free_folder(parent: Path, name: str) -> Path:
@@ -170,7 +171,7 @@ def _listed(file: Path) -> tuple[str, ...]:
                 f"{file} is damaged or not of a simulation: move it elsewhere, or name another "
                 "folder"
             ) from None
-        return ()  # ours, and which runs it had nobody knows
+        return ()  # ours, and which runs it had is not known
     if found.format != FORMAT:
         raise ResultError(
             f"{file} is not of a simulation: move it elsewhere, or name another folder"
@@ -214,7 +215,7 @@ def _empty(folder: Path) -> None:
 
 
 def _remove_run(folder: Path) -> None:
-    """Remove the files of a run, and its folder unless somebody put more into it."""
+    """Remove the files of a run, and its folder unless there is more in it."""
     for name in _OURS:
         (folder / name).unlink(missing_ok=True)
     if folder.is_dir() and not any(folder.iterdir()):
@@ -222,7 +223,7 @@ def _remove_run(folder: Path) -> None:
 
 
 def _remove_page(file: Path) -> None:
-    """Remove a report of ours, which would tell of what is gone; what others wrote stays."""
+    """Remove a report of ours, which would describe what is gone; other files stay."""
     if not file.is_file():
         return
     with file.open("rb") as stream:

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from fairlead.errors import ResultError
-from fairlead.sim.engine.happenings import Happening, ToldToLeave
+from fairlead.sim.engine.events import Evicted, SimulationEvent
 from fairlead.sim.measures.series import Series
 from fairlead.sim.measures.summary import Summary
 from fairlead.sim.results.about import (
@@ -49,11 +49,11 @@ class RunWriter:
         """How many jobs are done."""
         return self._jobs.finished
 
-    def __call__(self, happening: Happening) -> None:
+    def __call__(self, event: SimulationEvent) -> None:
         """Take notice of what happened."""
-        self._jobs(happening)
-        if type(happening) is ToldToLeave:
-            self._evictions.add(happening)
+        self._jobs(event)
+        if type(event) is Evicted:
+            self._evictions.add(event)
 
     def end(self, about: RunAbout, summary: Summary, series: Series) -> RunAbout:
         """Write what remains, and at last what the run was, with sums of all files; return it."""
@@ -67,8 +67,8 @@ class RunWriter:
         return about
 
     def give_up(self) -> None:
-        """Leave the folder without saying what the run was: nobody takes it for one."""
-        with suppress(ResultError):  # what went wrong first is what is told
+        """Leave the folder without saying what the run was: it is not read as one."""
+        with suppress(ResultError):  # what went wrong first is what is reported
             self._jobs.close()
         with suppress(ResultError):
             self._evictions.close()

@@ -1,7 +1,7 @@
 """``series.csv``: what each queue had in each bucket of time, as exact sums, and back.
 
-A line without a queue tells the capacity of the cluster, and one without a resource how often pods
-of a job lost their places. Lines that would tell of nothing but zeros are left out.
+A line without a queue has the capacity of the cluster, and one without a resource how often pods
+of a job lost their places. Lines that would hold nothing but zeros are left out.
 """
 
 from collections.abc import Iterator, Mapping

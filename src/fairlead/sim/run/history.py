@@ -1,7 +1,7 @@
 """What was used before a simulation begins, taken from a record of a real cluster.
 
-A record tells of more resources than a rule set counts, of users, and of times after the start.
-A simulation begins with nobody holding anything, so whatever the record says is held comes to an
+A record has more resources than a rule set counts, users, and times after the start. A
+simulation begins with queues that hold nothing, so whatever the record says is held comes to an
 end when it begins, or before, when the record itself ends.
 """
 
@@ -13,10 +13,10 @@ from typing import Final, assert_never
 import msgspec
 
 from fairlead.errors import SimulationError
-from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.quantity import is_gpu
 from fairlead.sim.results.about import HistoryMark
+from fairlead.sim.scenario.rule_sets import USAGE_AXES
 from fairlead.usage.entries import (
     Capacity,
     Entry,
@@ -29,7 +29,7 @@ from fairlead.usage.entries import (
     Renamed,
 )
 
-_NOTHING: Final[Amounts] = (0,) * len(KAI_AXES)
+_NOTHING: Final[Amounts] = (0,) * len(USAGE_AXES)
 
 
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,12 +44,12 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
 def history_before(record: UsageRecord, at_ms: int, start_ms: int) -> tuple[Entry, ...]:
     """Return what *record* says before *at_ms*, as of a simulation that starts at *start_ms*.
 
-    The moment *at_ms* of the record becomes *start_ms*. Amounts are on the axes of KAI, the only
-    rules under which past use counts. Raises `SimulationError` if nothing is before *at_ms*.
+    The moment *at_ms* of the record becomes *start_ms*. Amounts are on the axes that past
+    use is counted in. Raises `SimulationError` if nothing is before *at_ms*.
     """
     kept = [entry for entry in record.entries if entry.at_ms < at_ms]
     if not kept:
-        raise SimulationError(f"{record.name} tells of nothing before the simulation starts")
+        raise SimulationError(f"{record.name} has no entry before the simulation starts")
     last_ms = max(entry.at_ms for entry in record.entries)
     end_ms = min(at_ms, max(last_ms, record.looked_at_ms or last_ms))
     on_axes = list(_on_axes(kept, record.resources))
@@ -61,7 +61,7 @@ def history_before(record: UsageRecord, at_ms: int, start_ms: int) -> tuple[Entr
 
 
 def history_mark(history: Sequence[Entry]) -> HistoryMark | None:
-    """Return by what runs that began with *history* are told from others; None without any.
+    """Return what distinguishes runs that began with *history*; None without any.
 
     Same mark on every machine. Cost: writing all entries once.
     """
@@ -77,7 +77,7 @@ def history_mark(history: Sequence[Entry]) -> HistoryMark | None:
 
 def _on_axes(entries: Iterable[Entry], resources: tuple[str, ...]) -> Iterator[Entry]:
     places = [
-        [at for at, name in enumerate(resources) if _axis_of(name) == axis] for axis in KAI_AXES
+        [at for at, name in enumerate(resources) if _axis_of(name) == axis] for axis in USAGE_AXES
     ]
     for entry in entries:
         match entry:
@@ -105,7 +105,7 @@ def _sum(limits: Limits) -> int | None:
 
 
 def _holders(entries: Iterable[Entry]) -> list[tuple[QueueName, str]]:
-    """Return who holds something after the last entry, in the order of names."""
+    """Return the queues and users that hold something after the last entry, by name."""
     held: dict[tuple[QueueName, str], Amounts] = {}
     for entry in entries:
         match entry:

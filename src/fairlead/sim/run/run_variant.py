@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from fairlead.sim.engine.happenings import Happening
+from fairlead.sim.engine.events import SimulationEvent
 from fairlead.sim.measures.follow_shares import ShareFollower
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.results.about import RunAbout
@@ -15,23 +15,24 @@ from fairlead.sim.results.files import check_texts
 from fairlead.sim.results.run_writer import RunWriter
 from fairlead.sim.run.history import history_mark
 from fairlead.sim.run.work_marks import work_marks
+from fairlead.sim.scenario.rule_sets import RULE_SETS
 from fairlead.sim.scenario.scenario import Scenario, Variant, jobs_to_come, measured_queues
 from fairlead.sim.scenario.settings import with_settings
 from fairlead.sim.scenario.variant.prepare import Prepared, prepare
 from fairlead.usage.entries import Entry
 
 
-class Onlooker(Protocol):
+class RunObserver(Protocol):
     """Sees how far a run is, and may stop it."""
 
     def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
-        """Take notice that a run begins; None: nobody knows when it ends, or of how many jobs."""
+        """Take notice that a run begins; None: its end, or its number of jobs, is not known."""
 
     def may_go_on(self, now_ms: int, finished: int) -> bool:
         """Take notice of the time and of how many jobs are done; False stops the run."""
 
 
-class Patient(Onlooker):
+class Unobserved(RunObserver):
     """Lets a run go on to its end."""
 
     def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
@@ -54,11 +55,11 @@ class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_variant(
-    order: RunOrder, folder: Path, *, phrase: Phrase = code_of, onlooker: Onlooker | None = None
+    order: RunOrder, folder: Path, *, phrase: Phrase = code_of, observer: RunObserver | None = None
 ) -> RunAbout:
     """Run *order* and write *folder*, which is called after the run.
 
-    Same order, same bytes in every file. A run that *onlooker* stops is written like any other, and
+    Same order, same bytes in every file. A run that *observer* stops is written like any other, and
     says that it is not complete. Raises a `FairleadError` for what cannot be simulated or written.
     """
     scenario = with_settings(order.scenario, {**order.settings, "seed": str(order.seed)})
@@ -68,7 +69,7 @@ def run_variant(
     writer = RunWriter(folder, resources, phrase)
     try:
         run = _Run(scenario, variant, prepared, writer)
-        return run.to_end(order, folder.name, onlooker or Patient())
+        return run.to_end(order, folder.name, observer or Unobserved())
     except BaseException:
         writer.give_up()
         raise
@@ -96,18 +97,18 @@ class _Run:
         self._shares = ShareFollower(
             self._measures,
             prepared.state,
-            prepared.settings,
+            RULE_SETS[variant.policy].rule_shares(prepared.state, prepared.settings),
             start_ms=rules.start_ms,
             horizon_ms=horizon_ms,
         )
         self._simulation = prepared.simulation(self._listen, self._shares)
 
-    def to_end(self, order: RunOrder, name: str, onlooker: Onlooker) -> RunAbout:
+    def to_end(self, order: RunOrder, name: str, observer: RunObserver) -> RunAbout:
         """Let time pass, and write what it came to."""
         simulation, writer = self._simulation, self._writer
         rules = self._rules
-        onlooker.begin(name, rules.start_ms, rules.until_ms, jobs_to_come(self._scenario))
-        is_complete = simulation.run(lambda: onlooker.may_go_on(simulation.now_ms, writer.finished))
+        observer.begin(name, rules.start_ms, rules.until_ms, jobs_to_come(self._scenario))
+        is_complete = simulation.run(lambda: observer.may_go_on(simulation.now_ms, writer.finished))
         summary, series = self._measures.end(simulation.now_ms)
         about = RunAbout(
             name=name,
@@ -128,6 +129,6 @@ class _Run:
         )
         return writer.end(about, summary, series)
 
-    def _listen(self, happening: Happening) -> None:
-        self._measures(happening)
-        self._writer(happening)
+    def _listen(self, event: SimulationEvent) -> None:
+        self._measures(event)
+        self._writer(event)

@@ -1,4 +1,4 @@
-"""By what runs of the same work are told: a short mark of all that decides which jobs come.
+"""Marks by which runs of the same work are recognised: hashes of all that decides which jobs come.
 
 Two files of one name can hold other work, and two that differ can hold the same. So a run keeps a
 mark of each source of its work, made of what the source says after all settings, and of the lines

@@ -1,6 +1,7 @@
 """A scenario that was read and checked, and the questions that can be asked of it."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -10,7 +11,6 @@ from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import POLICY_NAMES, PolicyName
 from fairlead.sim.scenario.form.scenario_form import PolicyForm, SpecForm
-from fairlead.sim.scenario.policy_overrides import PolicyOverrides
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
 from fairlead.sim.work.description import Backlog, expected_jobs
 
@@ -33,7 +33,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     variants: tuple[Variant, ...]
     work: tuple[WorkPart, ...]
     log_jobs: dict[str, int] = {}  # how many jobs each log gave when it was checked, by source
-    overrides: PolicyOverrides = PolicyOverrides()
+    overrides: dict[str, Any] = {}  # settings of rule sets that were changed, by name
 
     @property
     def by_name(self) -> Mapping[str, Variant]:

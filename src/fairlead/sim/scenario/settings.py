@@ -1,38 +1,43 @@
-"""Single settings of a scenario changed by name, as ``--set`` and sweeps do."""
+"""Single settings of a scenario changed by name, as ``--set`` and sweeps do, and their effect.
 
-from collections.abc import Callable, Mapping
+A rule set leaves alone what it does not know, so that several can be run with the same settings.
+`settings_without_effect` reports such settings: two equal runs are no finding.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from fairlead.errors import SimulationError
-from fairlead.manifest.text.fields import (
-    FieldError,
-    check_decimals,
-    choice_of,
-    decimal_of,
-    duration_of,
-    integer_of,
-    positive_of,
-)
+from fairlead.manifest.text.fields import FieldError
 from fairlead.manifest.text.path import path_text, quote
-from fairlead.manifest.text.scalar import NumberError, is_written_as_number, number_value
 from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.policy.contract import Settings
 from fairlead.sim.scenario.check.size import too_large
-from fairlead.sim.scenario.scenario import Scenario
+from fairlead.sim.scenario.form.scenario_form import CYCLE_MS, CycleForm, SpecForm
+from fairlead.sim.scenario.rule_set import Effect
+from fairlead.sim.scenario.rule_sets import RULE_SETS
+from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.setting import (
+    Parse,
+    parse_duration,
+    parse_positive_duration,
+    parse_positive_factor,
+    parse_whole,
+    parse_word,
+)
+from fairlead.sim.scenario.variant.load_variant import load_variant, settings_of
+from fairlead.sim.scenario.variant.objects import source_without_lines
 from fairlead.sim.scenario.work_part import WorkPart
 from fairlead.sim.work.arrivals import Bursts, Every, Poisson
 from fairlead.sim.work.description import ArrivingWork
 from fairlead.sim.work.rate import Load, PerHour, Rate
 
 Change: TypeAlias = Callable[[Scenario, Any], Scenario]
-Parse: TypeAlias = Callable[[str], Any]
-
-_WORDS: Final = {"true": True, "false": False}
-_CHARGES: Final = {"all": "all", "over-quota": "over-quota"}
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +52,7 @@ def with_settings(scenario: Scenario, settings: Mapping[str, str]) -> Scenario:
     """Return *scenario* with each of *settings* changed to the value that its text says.
 
     What a rule set does not know leaves it as it is. Raises `SimulationError` for a name that is
-    not in `SETTABLE`, a text that is no value for it, or more than anybody could simulate. No file
+    not in `SETTABLE`, a text that is no value for it, or more than can be simulated. No file
     is read again.
     """
     for name, text in settings.items():
@@ -59,8 +64,8 @@ def with_settings(scenario: Scenario, settings: Mapping[str, str]) -> Scenario:
         try:
             value = setting.parse(text)
         except FieldError as wrong:
-            cure = f"; {wrong.fix}" if wrong.fix else ""
-            raise SimulationError(f"the setting {name}: {wrong.message}{cure}") from None
+            fix = f"; {wrong.fix}" if wrong.fix else ""
+            raise SimulationError(f"the setting {name}: {wrong.message}{fix}") from None
         scenario = setting.change(scenario, value)
     for path, message, fix in too_large(scenario.spec, scenario.work, scenario.overrides):
         given = ", ".join(f"{name}={text}" for name, text in settings.items())
@@ -68,59 +73,6 @@ def with_settings(scenario: Scenario, settings: Mapping[str, str]) -> Scenario:
             f"with {given}: {path_text(path)}: {message}; {fix}, or set less than that"
         )
     return scenario
-
-
-def _duration(text: str) -> int:
-    length_ms, _ = duration_of(text)
-    if length_ms < 0:
-        message = f"found {quote(text)}, expected 0 or more"
-        raise FieldError("out-of-range", message, "write it without the sign, or 0s")
-    return length_ms
-
-
-def _positive_duration(text: str) -> int:
-    length_ms, _ = duration_of(text)
-    if length_ms <= 0:
-        message = f"found {quote(text)}, expected more than 0"
-        raise FieldError("out-of-range", message, "write 1ms or more, such as 90s, 1h30m or 7d")
-    return length_ms
-
-
-def _number(text: str) -> Any:
-    try:
-        return number_value(text)
-    except NumberError as wrong:
-        if is_written_as_number(text):
-            message, fix = str(wrong), "write a number of ordinary size"
-        else:
-            message = f"found {quote(text)}, expected a number"
-            fix = "write digits, perhaps with a point, such as 2 or 0.5"
-        raise FieldError("wrong-type", message, fix) from None
-
-
-def _whole(text: str) -> int:
-    return integer_of(_number(text), 0)
-
-
-def _factor(text: str) -> Fraction:
-    value = _number(text)
-    factor = Fraction(decimal_of(value, 0))
-    check_decimals(value, factor)
-    return factor
-
-
-def _positive_factor(text: str) -> Fraction:
-    value = _number(text)
-    factor = Fraction(positive_of(value))
-    check_decimals(value, factor)
-    return factor
-
-
-def _word(text: str) -> bool:
-    if text not in _WORDS:
-        message = f"found {quote(text)}, expected true or false"
-        raise FieldError("wrong-type", message, "write it in small letters")
-    return _WORDS[text]
 
 
 def _in_spec(*path: str) -> Change:
@@ -138,11 +90,11 @@ def _replaced(form: Any, path: tuple[str, ...], value: Any) -> Any:
     return msgspec.structs.replace(form, **{first: inner})
 
 
-def _in_policy(field: str) -> Change:
-    """Return what changes a setting of a rule set."""
+def _in_policy(name: str) -> Change:
+    """Return what changes a setting of rule sets."""
 
     def change(scenario: Scenario, value: Any) -> Scenario:
-        overrides = msgspec.structs.replace(scenario.overrides, **{field: value})
+        overrides = {**scenario.overrides, name: value}
         return msgspec.structs.replace(scenario, overrides=overrides)
 
     return change
@@ -177,90 +129,142 @@ def _times(rate: Rate, factor: Fraction) -> Rate:
             return msgspec.structs.replace(rate, load=load * decimal)
 
 
-def _setting(parse: Parse, change: Change, meaning: str) -> Setting:
-    return Setting(parse=parse, change=change, meaning=meaning)
+def _of_rule_sets() -> Iterator[tuple[str, Parse, Change, str]]:
+    for rule_set in RULE_SETS.values():
+        for name, (parse, meaning) in rule_set.settable.items():
+            yield name, parse, _in_policy(name), f"{rule_set.name}: {meaning}"
 
 
 SETTABLE: Final[Mapping[str, Setting]] = MappingProxyType(
     {
-        "seed": _setting(_whole, _in_spec("seed"), "what chance begins with"),
-        "duration": _setting(_positive_duration, _in_spec("duration_ms"), "how long it goes on"),
-        "loadFactor": _setting(_positive_factor, _multiply_load, "2: twice as much work arrives"),
-        "atMostEvery": _setting(
-            _positive_duration,
-            _in_spec("cycle", "at_most_every_ms"),
-            "the least time between two cycles",
-        ),
-        "every": _setting(
-            _positive_duration, _in_spec("cycle", "every_ms"), "a fixed time between cycles instead"
-        ),
-        "lookAgain": _setting(
-            _positive_duration,
-            _in_spec("cycle", "look_again_ms"),
-            "when to look again where time alone may decide",
-        ),
-        "grace": _setting(
-            _duration,
-            _in_spec("pods", "grace_ms"),
-            "from being told to leave until a pod has stopped",
-        ),
-        "startUp": _setting(
-            _duration, _in_spec("pods", "start_up_ms"), "from getting its place until a job works"
-        ),
-        "restart": _setting(
-            _duration, _in_spec("pods", "restart_ms"), "in addition, after an eviction"
-        ),
-        "kValue": _setting(
-            _factor, _in_policy("k"), "kai: how much past use counts; 0: not at all"
-        ),
-        "halfLife": _setting(
-            _positive_duration, _in_policy("half_life_ms"), "kai: after it, use counts half"
-        ),
-        "window": _setting(
-            _positive_duration, _in_policy("window_ms"), "kai: how much of the past counts"
-        ),
-        "charge": _setting(
-            lambda text: choice_of(text, _CHARGES),
-            _in_policy("charge"),
-            "kai: which use counts, all or over-quota",
-        ),
-        "fetchInterval": _setting(
-            _positive_duration,
-            _in_policy("fetch_interval_ms"),
-            "kai: how often past use is asked for",
-        ),
-        "faithful": _setting(
-            _word, _in_policy("faithful"), "whether it decides as the namesake does"
-        ),
-        "fairSharing": _setting(
-            _word, _in_policy("fair_sharing"), "kueue: whether fair sharing is on"
-        ),
-        "preventPreemptionLoops": _setting(
-            _word, _in_policy("no_preemption_loops"), "kueue: whether preemption comes to an end"
-        ),
-        "minRunTime": _setting(
-            _duration,
-            _in_policy("min_run_time_ms"),
-            "kueue: how long nobody is evicted after its start",
-        ),
-        "preemptionDelay": _setting(
-            _duration,
-            _in_policy("preemption_delay_ms"),
-            "kueue: the wait before fair sharing evicts",
-        ),
-        "preemptionCooldown": _setting(
-            _duration,
-            _in_policy("preemption_cooldown_ms"),
-            "kueue: the wait before one that gave way evicts",
-        ),
-        "protectMin": _setting(
-            _word, _in_policy("protect_min"), "elastic-quota: whether everybody keeps its min"
-        ),
-        "crossNodePreemption": _setting(
-            _word,
-            _in_policy("cross_node_preemption"),
-            "elastic-quota: may take victims on several nodes",
-        ),
+        name: Setting(parse=parse, change=change, meaning=meaning)
+        for name, parse, change, meaning in (
+            ("seed", parse_whole, _in_spec("seed"), "what chance begins with"),
+            ("duration", parse_positive_duration, _in_spec("duration_ms"), "how long it goes on"),
+            ("loadFactor", parse_positive_factor, _multiply_load, "2: twice as much work arrives"),
+            (
+                "atMostEvery",
+                parse_positive_duration,
+                _in_spec("cycle", "at_most_every_ms"),
+                "the least time between two cycles",
+            ),
+            (
+                "every",
+                parse_positive_duration,
+                _in_spec("cycle", "every_ms"),
+                "a fixed time between cycles instead",
+            ),
+            (
+                "lookAgain",
+                parse_positive_duration,
+                _in_spec("cycle", "look_again_ms"),
+                "when to look again where time alone may decide",
+            ),
+            (
+                "grace",
+                parse_duration,
+                _in_spec("pods", "grace_ms"),
+                "from the eviction of a pod until it has stopped",
+            ),
+            (
+                "startUp",
+                parse_duration,
+                _in_spec("pods", "start_up_ms"),
+                "from getting its place until a job works",
+            ),
+            (
+                "restart",
+                parse_duration,
+                _in_spec("pods", "restart_ms"),
+                "in addition, after an eviction",
+            ),
+            (
+                "faithful",
+                parse_word,
+                _in_policy("faithful"),
+                "whether it decides as the peer does",
+            ),
+            *_of_rule_sets(),
+        )
     }
 )
 """Every name that can be set, in the order in which people should see them."""
+
+
+class WithoutEffect(NamedTuple):
+    """A setting that changes nothing under a variant."""
+
+    variant: str
+    setting: str
+    is_past_use_off: bool  # and it would matter if past use counted
+
+
+class Effects:
+    """The effects that settings of one scenario have under one of its variants."""
+
+    def __init__(self, scenario: Scenario, variant: Variant) -> None:
+        """Read the cluster once."""
+        self._scenario = scenario
+        self._variant = variant
+        self._rule_set = RULE_SETS[variant.policy]
+        self._own = _settings(scenario, variant)
+
+    def of(self, settings: Mapping[str, str]) -> Effect:
+        """Return all that *settings* can change, as the rules of the variant see it."""
+        scenario, rules = self._with(settings)
+        if rules is None:
+            return (scenario,)
+        of_rules = self._rule_set.effect(rules, scenario.overrides)
+        return _as_it_runs(scenario.spec), scenario.work, of_rules
+
+    def none_of(self, setting: str, settings: Mapping[str, str]) -> WithoutEffect:
+        """Return that one of *settings* changes nothing."""
+        _, rules = self._with(settings)
+        is_off = rules is not None and self._rule_set.usage(rules) is None
+        is_past_use_off = is_off and self._rule_set.needs_usage(setting)
+        return WithoutEffect(self._variant.name, setting, is_past_use_off)
+
+    def _with(self, settings: Mapping[str, str]) -> tuple[Scenario, Settings | None]:
+        scenario = with_settings(self._scenario, settings)
+        if self._own is None:
+            return scenario, None
+        return scenario, settings_of(self._own, self._variant.form, scenario.overrides)
+
+
+def settings_without_effect(
+    scenario: Scenario,
+    variants: Sequence[Variant],
+    settings: Mapping[str, str],
+    beside: Mapping[str, str],
+) -> Iterator[WithoutEffect]:
+    """Yield each variant and setting without which its run is the same.
+
+    What is set *beside* them stays. Cost: reading the cluster once for each variant.
+    """
+    together = {**beside, **settings}
+    for variant in variants if settings else ():
+        effects = Effects(scenario, variant)
+        whole = effects.of(together)
+        for name in settings:
+            others = {other: value for other, value in together.items() if other != name}
+            if effects.of(others) == whole:
+                yield effects.none_of(name, together)
+
+
+def _as_it_runs(spec: SpecForm) -> SpecForm:
+    """Return *spec* with what counts of its cycles: of a fixed period nothing else does."""
+    cycle = spec.cycle
+    if cycle.every_ms is not None:
+        cycle = CycleForm(every_ms=cycle.every_ms)
+    elif cycle.at_most_every_ms is None:
+        cycle = msgspec.structs.replace(cycle, at_most_every_ms=CYCLE_MS)
+    return msgspec.structs.replace(spec, cycle=cycle)
+
+
+def _settings(scenario: Scenario, variant: Variant) -> Settings | None:
+    """Return the settings that the objects of the scenario have; None if they cannot be read."""
+    place = scenario.variants.index(variant)
+    source = source_without_lines(scenario.file)
+    loaded = load_variant(scenario.spec, source, scenario.folder, variant.form, place)
+    assembled = loaded.assembled
+    return None if assembled is None else assembled.settings

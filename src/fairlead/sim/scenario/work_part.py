@@ -19,7 +19,7 @@ from fairlead.sim.work.source import WorkSource, make_source
 
 
 class JobList(msgspec.Struct, frozen=True, kw_only=True, tag="jobs"):
-    """Jobs that are told one by one, in the order in which they come."""
+    """Jobs that the scenario lists, in the order of submission."""
 
     name: str
     jobs: tuple[Job, ...]
@@ -60,7 +60,7 @@ def _has_end(part: ArrivingWork | Backlog) -> bool:
 
 
 class JobListSource(WorkSource):
-    """Submits jobs that were told one by one."""
+    """Submits the jobs that a scenario lists."""
 
     def __init__(self, work: JobList) -> None:
         """Take jobs in the order of time."""

@@ -8,13 +8,12 @@ import msgspec
 
 from fairlead.errors import SimulationError
 from fairlead.sim.run.run_variant import RunOrder
-from fairlead.sim.scenario.effect import Effects, WithoutEffect
 from fairlead.sim.scenario.scenario import Scenario, Variant
-from fairlead.sim.scenario.settings import with_settings
+from fairlead.sim.scenario.settings import Effects, WithoutEffect, with_settings
 from fairlead.usage.entries import Entry
 
 MOST_RUNS: Final = 100_000
-"""More is surely a slip."""
+"""More is surely a mistake."""
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +39,7 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
 def combinations(sweep: Sweep) -> list[Combination]:
     """Return all combinations, the last setting that is swept over changing first.
 
-    Raises `SimulationError` for a setting or value that is none, and for more runs than anybody can
+    Raises `SimulationError` for a setting or value that is none, and for more runs than anyone can
     mean.
     """
     values = [list(each) for each in sweep.over.values()]
@@ -58,7 +57,7 @@ def combinations(sweep: Sweep) -> list[Combination]:
 
 def _combination(sweep: Sweep, variant: Variant, swept: dict[str, str]) -> Combination:
     settings = {**sweep.settings, **swept}
-    changed = with_settings(sweep.scenario, settings)  # also tells what is wrong with them
+    changed = with_settings(sweep.scenario, settings)  # also raises what is wrong with them
     first = changed.spec.seed if sweep.seed is None else sweep.seed
     name = "-".join((variant.name, *(f"{each}={text}" for each, text in swept.items())))
     return Combination(
@@ -78,7 +77,7 @@ def _combination(sweep: Sweep, variant: Variant, swept: dict[str, str]) -> Combi
 
 
 def all_runs(rows: Sequence[Combination]) -> Iterator[tuple[str, RunOrder]]:
-    """Yield every run with its name, in the order in which they are told."""
+    """Yield every run with its name, in the order in which they are listed."""
     for row in rows:
         yield from row.runs.items()
 

@@ -12,10 +12,10 @@ from typing import Final
 from fairlead.errors import FairleadError, SimulationError
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.eviction_table import Phrase
-from fairlead.sim.run.run_variant import Patient, RunOrder, run_variant
+from fairlead.sim.run.run_variant import RunOrder, Unobserved, run_variant
 
 LOOK_EVERY_S: Final = 0.2
-"""How long a wish to stop may go unnoticed."""
+"""How long a request to stop may go unnoticed."""
 
 
 def run_in_processes(
@@ -44,7 +44,7 @@ def run_in_processes(
         yield from _ended(waiting, is_stopped)
     except BrokenProcessPool:
         raise SimulationError(
-            "a process that simulated has died, perhaps for want of memory: try with fewer "
+            "a process that simulated has died, perhaps for lack of memory: try with fewer "
             "--workers; the runs that had ended are kept"
         ) from None
     finally:
@@ -59,7 +59,7 @@ def _ended(waiting: set[Future[RunAbout]], is_stopped: Callable[[], bool]) -> It
             yield each.result()
 
 
-class _Stoppable(Patient):
+class _Stoppable(Unobserved):
     """Looks from time to time whether all is to stop."""
 
     LOOK_EVERY: Final = 100  # things that happen
@@ -68,7 +68,7 @@ class _Stoppable(Patient):
         self._happened = 0
 
     def may_go_on(self, now_ms: int, finished: int) -> bool:
-        """Return whether nobody wants to stop."""
+        """Return whether the user has not asked to stop."""
         del now_ms, finished
         self._happened += 1
         return self._happened % self.LOOK_EVERY != 0 or not _stop.is_set()
@@ -86,7 +86,7 @@ _stop: Event
 
 def _run(order: RunOrder, folder: Path, phrase: Phrase) -> RunAbout:
     try:
-        return run_variant(order, folder, phrase=phrase, onlooker=_Stoppable())
+        return run_variant(order, folder, phrase=phrase, observer=_Stoppable())
     except FairleadError as wrong:
         # Not all errors can be sent from one process to another; their sentences can.
         raise SimulationError(f"{folder.name}: {wrong}") from None

@@ -32,10 +32,10 @@ class PackedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_packed(order: RunOrder, name: str, phrase: Phrase, version: str) -> PackedRun:
-    """Run *order* here, for somebody with this *version* of Fairlead, and return its files.
+    """Run *order* here, for a client with this *version* of Fairlead, and return its files.
 
     Another version might decide otherwise, so it is refused. Raises `SimulationError` only, which
-    can be sent to where it is told.
+    can be sent to the client, which shows it.
     """
     if version != __version__:
         raise SimulationError(
@@ -72,8 +72,8 @@ _CONNECT_S: Final = 10
 def dask_cluster(address: str) -> Iterator["DaskCluster"]:
     """Connect to the cluster at *address*, for as long as it is needed.
 
-    Raises `SimulationError` where nobody answers, and where there are no workers. What Dask has to
-    say about lost connections to its log is left out: it is told in a sentence, once.
+    Raises `SimulationError` where no scheduler answers, and where there are no workers. What Dask
+    has to log about lost connections is left out: it is reported in one sentence.
     """
     try:
         import distributed
@@ -85,7 +85,7 @@ def dask_cluster(address: str) -> Iterator["DaskCluster"]:
     for logger in levels:
         logger.setLevel(logging.CRITICAL + 1)
     try:
-        _see_who_answers(address)
+        _check_scheduler(address)
         with distributed.Client(address, timeout=_CONNECT_S, set_as_default=False) as client:
             if not client.scheduler_info(n_workers=-1)["workers"]:
                 raise SimulationError(
@@ -104,7 +104,7 @@ def _loggers(package: str) -> list[logging.Logger]:
     return [logging.getLogger(name) for name in (package, *names)]
 
 
-def _see_who_answers(address: str) -> None:
+def _check_scheduler(address: str) -> None:
     """Connect and leave again: a client that fails to connect tries on, and ends with noise."""
     from distributed.comm.core import connect
     from distributed.security import Security
@@ -182,7 +182,7 @@ def _result(future: Any, name: str) -> Any:
         return future.result()
     except KilledWorker as wrong:
         raise SimulationError(
-            f"{name}: workers of the Dask cluster died while it ran, perhaps for want of memory "
+            f"{name}: workers of the Dask cluster died while it ran, perhaps for lack of memory "
             f"({wrong}); the runs that had ended are kept"
         ) from None
     except FutureCancelledError:

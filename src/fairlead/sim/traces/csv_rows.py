@@ -1,6 +1,6 @@
 """Traces in tables: our own columns, or those that a column map describes.
 
-A row is one line. A cell may be quoted, but holds no end of line: a quote that nobody closed would
+A row is one line. A cell may be quoted, but holds no end of line: a quote that is not closed would
 otherwise swallow all rows behind it, and count as one.
 """
 
@@ -46,7 +46,7 @@ def is_own_head(line: str) -> bool:
 def csv_reader(head: str, columns: ColumnMap | None, file: str, time_zone: ZoneInfo) -> RowReader:
     """Return the reader of a table with the first line *head*; None: it has our own columns.
 
-    Raises `TraceError` if a column is missing or there twice, or the map does not tell how long a
+    Raises `TraceError` if a column is missing or there twice, or the map does not say how long a
     job runs.
     """
     columns = columns or OWN_COLUMNS
@@ -186,8 +186,8 @@ def _facts_reader(names: list[str], columns: ColumnMap) -> Callable[[list[str]],
 
     @lru_cache(maxsize=65536)
     def facts(cells: tuple[str, ...]) -> _Facts:
-        told = dict(zip(there, cells, strict=True))
-        known = {name: cell for name, cell in told.items() if cell not in columns.unknown}
+        named = dict(zip(there, cells, strict=True))
+        known = {name: cell for name, cell in named.items() if cell not in columns.unknown}
         user, group, queue = (known.get(text or "", "") for text in texts[:3])
         pods = _whole(known, columns.pods, 1, MOST_PODS) or 1
         priority = _whole(known, columns.priority, -MOST_PRIORITY, MOST_PRIORITY)

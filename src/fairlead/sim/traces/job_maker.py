@@ -14,7 +14,7 @@ from fairlead.sim.engine.job import Job
 from fairlead.sim.traces.trace_job import CPU, GPU, MOST_PODS, WHOLE_GPU, Asks, TraceJob
 from fairlead.sim.traces.trace_rules import MissingAmounts, TraceRules, queue_of
 
-ASKS_NOTHING: Final = "ask for nothing that the trace tells"
+ASKS_NOTHING: Final = "request nothing that the trace has"
 TOO_MANY_PODS: Final = f"would need more than {MOST_PODS:,} pods"
 
 _WHOLE_CPU: Final = 1000
@@ -47,22 +47,22 @@ def pod_shape(rules: TraceRules, asks: Asks, pods: int) -> PodShape | str:
 
 def _whole_amounts(rules: TraceRules, asks: Asks) -> dict[str, int]:
     """What the whole job asks for, with what its trace leaves open, and without zeros."""
-    told = dict(asks)
-    if rules.processors == "gpu" and CPU in told and not told.get(GPU):
-        told[GPU] = told.pop(CPU)
-    missing = _missing(rules.missing, told)
-    return {name: amount for name, amount in (told | missing).items() if amount}
+    requested = dict(asks)
+    if rules.processors == "gpu" and CPU in requested and not requested.get(GPU):
+        requested[GPU] = requested.pop(CPU)
+    missing = _missing(rules.missing, requested)
+    return {name: amount for name, amount in (requested | missing).items() if amount}
 
 
-def _missing(rules: MissingAmounts, told: Mapping[str, int]) -> dict[str, int]:
+def _missing(rules: MissingAmounts, requested: Mapping[str, int]) -> dict[str, int]:
     found: dict[str, int] = {}
     for amounts, unit, whole in (
-        (rules.per_gpu, told.get(GPU, 0), WHOLE_GPU),
-        (rules.per_cpu, told.get(CPU, 0), _WHOLE_CPU),
+        (rules.per_gpu, requested.get(GPU, 0), WHOLE_GPU),
+        (rules.per_cpu, requested.get(CPU, 0), _WHOLE_CPU),
         (rules.per_job, 1, 1),
     ):
         for resource, amount in amounts.items():
-            if unit and resource not in told and resource not in found:
+            if unit and resource not in requested and resource not in found:
                 found[resource] = -(-amount * unit // whole)
     return found
 
@@ -82,7 +82,7 @@ def _pod_count(whole: Mapping[str, int], at_most: Mapping[str, int], pods: int) 
 
 NO_RUN_TIME: Final = "have no run time"
 NO_QUEUE: Final = "belong to no queue"
-TOLD_TWICE: Final = "are told twice"
+LISTED_TWICE: Final = "are listed twice"
 
 _KEPT_ANSWERS: Final = 65536
 
@@ -90,7 +90,7 @@ _KEPT_ANSWERS: Final = 65536
 class JobMaker:
     """Makes jobs of rows that come in the order of time; the first job sets the clock.
 
-    Law: the time of a job since the first one is scaled and cut down to a millisecond, so nobody
+    Law: the time of a job since the first one is scaled and cut down to a millisecond, so no job
     overtakes; a run never becomes shorter than a millisecond.
     """
 
@@ -105,7 +105,7 @@ class JobMaker:
         self._later_ms = later_ms
         self._same_id: dict[str, _SameId] = {}
         self._origin_ms: int | None = None
-        # A fraction takes longer to tell its parts than a job takes to be made.
+        # To read the parts of a fraction takes longer than to make a job.
         self._submit_up, self._submit_down = rules.submit_scale.as_integer_ratio()
         self._run_up, self._run_down = rules.run_scale.as_integer_ratio()
         # Jobs come in few sizes and from few people, so most of this was worked out before.
@@ -124,7 +124,7 @@ class JobMaker:
             return NO_QUEUE
         name = self._own_name(row) if row.id in self._repeated else row.id
         if not name:
-            return TOLD_TWICE
+            return LISTED_TWICE
         if self._origin_ms is None:
             self._origin_ms = row.submit_ms
         self.shares_gpu = shape.shares_gpu

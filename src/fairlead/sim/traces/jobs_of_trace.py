@@ -19,7 +19,7 @@ from fairlead.sim.engine.job import Job
 from fairlead.sim.traces.job_maker import JobMaker
 from fairlead.sim.traces.read_rows import TraceRows, read_rows
 from fairlead.sim.traces.tally import TraceTally
-from fairlead.sim.traces.tell_kind import row_reader_of
+from fairlead.sim.traces.trace_format import row_reader_of
 from fairlead.sim.traces.trace_job import TraceError
 from fairlead.sim.traces.trace_rules import TraceRules, check_rules
 
@@ -34,7 +34,7 @@ class TraceWindow(msgspec.Struct, frozen=True, kw_only=True):
 def trace_window(rules: TraceRules, first_ms: int, zero_unix_ms: int | None) -> TraceWindow:
     """Return the part of the trace that all cuts leave.
 
-    Raises `TraceError` if it is cut by date and nobody knows the date, or if nothing can be left.
+    Raises `TraceError` if it is cut by date and has no dates, or if nothing can be left.
     """
     since = [first_ms]
     until = []
@@ -58,8 +58,8 @@ def trace_window(rules: TraceRules, first_ms: int, zero_unix_ms: int | None) -> 
 def _known_edge(zero_unix_ms: int | None) -> int:
     if zero_unix_ms is None:
         raise TraceError(
-            "the trace does not tell its dates",
-            "cut it by time since its first job (from, until); an SWF log tells its dates in a "
+            "the trace has no dates",
+            "cut it by time since its first job (from, until); an SWF log has its dates in a "
             'line such as "; UnixStartTime: 1000000000"',
         )
     return zero_unix_ms
@@ -91,7 +91,7 @@ def read_once(
     """Return what *read* gives, which reads the log at *path* by *rules* into an empty *tally*.
 
     If that is known already it is not called, and *tally* gets what it would have put there. Broken
-    rows are told by line, so a log that has some is read each time.
+    rows are reported by line, so a log that has some is read each time.
     """
     path = path.absolute()
     stamp, reading = _stamp_of(path), _of_reading(rules)
@@ -108,7 +108,7 @@ def read_once(
 
 
 def _stamp_of(path: Path) -> _Stamp | None:
-    """Return what changes when the file does; None: nobody can tell."""
+    """Return what changes when the file does; None: that is not known."""
     try:
         about = path.stat()
     except OSError:
@@ -133,7 +133,7 @@ BEFORE: Final = "came before the cut"
 AFTER: Final = "came after the cut"
 BEYOND: Final = "came after as many jobs as were wanted"
 CUT_OFF: Final = frozenset({BEFORE, AFTER, BEYOND})
-"""Why rows give no job that somebody wanted to give none."""
+"""Why rows give no job that the rules cut off on purpose."""
 
 
 def jobs_of_trace(

@@ -61,7 +61,7 @@ class TraceRows(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: PackedRows
     repeated: frozenset[str]  # ids that more than one row has
-    zero_unix_ms: int | None  # when the clock of the trace showed 0; None: not told
+    zero_unix_ms: int | None  # when the clock of the trace showed 0; None: not known
 
 
 def read_rows(

@@ -1,7 +1,7 @@
 """What ``sacct --parsable2`` prints, as jobs that a cluster could run again.
 
-The record of use reads the same text for another question: who held what, and when. Here it
-matters when a job came and how long it ran. What single fields mean is told in one place for both.
+The record of usage reads the same text for another question: which queue held what, and when. Here
+it matters when a job came and how long it ran. Both read single fields with the same functions.
 """
 
 import re
@@ -91,7 +91,7 @@ def _read_line(
 def _job(row: dict[str, str], time_zone: ZoneInfo) -> TraceJob:
     lasted_ms = elapsed_ms(row.get("ElapsedRaw", ""))
     begins_ms, ends_ms = run_ms(row["Start"], row["End"], lasted_ms, time_zone)
-    assert ends_ms is not None, "the end is told"
+    assert ends_ms is not None, "the end is known"
     submit_ms = start_ms(row["Submit"], time_zone)
     allocated = next(row[name] for name in _ALLOCATED if name in row)
     return TraceJob(

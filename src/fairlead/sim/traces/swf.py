@@ -40,7 +40,7 @@ def read_swf_line(_number: int, line: str) -> TraceJob | str | None:
     if len(cells) != COLUMNS:
         raise RowError("row", f"found {len(cells)} columns, expected {COLUMNS}")
     if cells[10] in _PARTS:
-        return "parts of jobs that are told as a whole too"
+        return "parts of jobs that are listed as a whole too"
     submit_ms = _time_ms("submit", cells[1])
     if submit_ms is None:
         raise RowError("submit", "found -1, expected seconds since the start of the log")

@@ -49,7 +49,7 @@ class TraceTally:
             )
         )
 
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         """Return the books for people, one fact a line, most frequent reason first."""
         facts = [f"{self.file}: {_count(self.rows, 'row')}, {_count(self.given, 'job')}"]
         if self.broken:

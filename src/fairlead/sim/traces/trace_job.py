@@ -22,7 +22,7 @@ class TraceError(SimulationError):
 
 
 class RowError(ValueError):
-    """One row is broken; the reader goes on, and whoever drives it keeps the books."""
+    """One row is broken; the reader goes on, and its caller counts."""
 
     def __init__(self, column: str, message: str) -> None:
         """Note which *column* is wrong, and how."""
@@ -36,7 +36,7 @@ GPU: Final = "nvidia.com/gpu"
 WHOLE_GPU: Final = 1000  # amounts of devices are in thousandths
 
 MOST_PODS: Final = 100_000
-"""More pods of one job than any cluster has room for; a trace that tells of more is damaged."""
+"""More pods of one job than any cluster has room for; a trace with more is damaged."""
 MOST_PRIORITY: Final = 2**31 - 1  # what Kubernetes can hold
 
 Asks: TypeAlias = tuple[tuple[str, int], ...]
@@ -44,10 +44,10 @@ Asks: TypeAlias = tuple[tuple[str, int], ...]
 
 
 class TraceJob(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
-    """A row of a trace. Texts that the trace does not tell are empty, numbers None.
+    """A row of a trace. Texts that the trace does not have are empty, numbers None.
 
-    A resource that is missing in ``asks`` was not told; one with the amount 0 was, as nothing.
-    Jobs of the same size have the same ``asks``, so a row is small.
+    A resource that is missing in ``asks`` is not in the trace; one with the amount 0 is, as
+    nothing. Jobs of the same size have the same ``asks``, so a row is small.
     """
 
     id: str
@@ -66,15 +66,15 @@ class TraceJob(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fa
 TraceKind: TypeAlias = Literal["swf", "sacct", "csv"]
 
 ReadLine: TypeAlias = Callable[[int, str], TraceJob | str | None]
-"""Reads a line, given its number: a job, why it is left out, or None if it tells nothing.
+"""Reads a line, given its number: a job, why it is left out, or None if it holds nothing.
 
 Raises `RowError` if it is broken.
 """
 
 
 class RowReader(msgspec.Struct, frozen=True, kw_only=True):
-    """A format, as the head of one file tells it."""
+    """A format, as the head of one file describes it."""
 
     kind: TraceKind
     read: ReadLine
-    zero_unix_ms: int | None  # when the clock of the trace showed 0; None: not told
+    zero_unix_ms: int | None  # when the clock of the trace showed 0; None: not known

@@ -18,7 +18,7 @@ _GZIP_MARK: Final = b"\x1f\x8b"
 def trace_lines(path: Path) -> Iterator[str]:
     """Yield each line without its end; raise `TraceError` if the file cannot be read to its end.
 
-    Whether it is gzipped is told from its first bytes, not from its name. Bytes that are not
+    Whether it is gzipped is decided by its first bytes, not by its name. Bytes that are not
     UTF-8 are shown as ``\\xfc``, so two names never become one. Memory: a piece at a time.
     """
     try:

@@ -15,8 +15,8 @@ _PLACE: Final = re.compile(r"\{(queue|group|user)\}")
 class QueueRule(msgspec.Struct, frozen=True, kw_only=True):
     """What is ``named`` decides, and for the rest the pattern ``others``.
 
-    In it ``{queue}``, ``{group}`` and ``{user}`` stand for what the trace tells. A job whose trace
-    does not tell what the pattern needs goes to ``untold``.
+    In it ``{queue}``, ``{group}`` and ``{user}`` stand for what the trace says. A job whose trace
+    does not say what the pattern needs goes to ``untold``.
     """
 
     by: Literal["queue", "group", "user"] = "queue"
@@ -51,7 +51,7 @@ def queue_of(rule: QueueRule, queue: str, group: str, user: str) -> str | None:
 
 
 class MissingAmounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job asks for of resources that its trace does not tell, in base units by resource.
+    """What a job requests of resources that its trace does not have, in base units by resource.
 
     The first of these that names the resource counts: for each whole GPU that the job has, for each
     whole cpu, or once for the job. Parts count in proportion, rounded up.
@@ -68,9 +68,9 @@ class TraceRules(msgspec.Struct, frozen=True, kw_only=True):
     Times to cut at are those of the trace, before scaling: since its first job, or by date.
     """
 
-    kind: TraceKind | None = None  # None: told from the file
+    kind: TraceKind | None = None  # None: recognised from the file
     columns: ColumnMap | None = None  # what the columns of a table are; None: our own
-    time_zone: str = "UTC"  # of times that do not tell theirs
+    time_zone: str = "UTC"  # of times without one
     zero_unix_ms: int | None = None  # when the trace's clock showed 0, if it does not say so
 
     from_ms: int | None = None  # since the first job of the trace
@@ -123,7 +123,7 @@ def check_rules(rules: TraceRules) -> None:
         for resource, amount in getattr(rules.missing, field).items():
             if amount < 0:
                 raise TraceError(
-                    f"found {amount} {resource} where none is told, expected 0 or more",
+                    f"found {amount} {resource} where the trace has none, expected 0 or more",
                     "write 0 or more",
                     field=f"missing.{field}",
                 )

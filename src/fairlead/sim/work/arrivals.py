@@ -95,7 +95,7 @@ def arrivals_an_hour(arrivals: Poisson | Bursts, shapes: tuple[JobShape, ...]) -
     """Return how many arrivals there are an hour, on average over a week."""
     jobs: Number = arrivals.jobs if isinstance(arrivals, Bursts) else 1
     found = arrivals_per_hour(arrivals.rate, shapes, mean_number(jobs, lowest=_FEWEST))
-    assert found is not None  # arrival_defects tells of it
+    assert found is not None  # arrival_defects reports it
     return found
 
 
@@ -134,7 +134,7 @@ def _spread(batches: Iterator[tuple[int, int]], spread_ms: int, stream: Random) 
 def arrival_defects(
     arrivals: Arrivals, shapes: tuple[JobShape, ...], field: str
 ) -> Iterator[WorkError]:
-    """Tell what is wrong with arrivals, also in view of the jobs that arrive."""
+    """Yield what is wrong with arrivals, also in view of the jobs that arrive."""
     match arrivals:
         case At(submit_ms=times, jobs=jobs):
             if not times:

@@ -40,7 +40,7 @@ Names: TypeAlias = str | Drawn | InTurn
 
 
 def naming(names: Names, stream: Random) -> Callable[[], str]:
-    """Return what tells the name of the next job, each time it is called."""
+    """Return a function that gives the name of the next job, each time it is called."""
     match names:
         case str():
             return lambda: names
@@ -54,7 +54,7 @@ def naming(names: Names, stream: Random) -> Callable[[], str]:
 
 
 def name_defects(names: Names, field: str) -> Iterator[WorkError]:
-    """Tell whether no name can be had."""
+    """Yield why no name can be drawn."""
     match names:
         case Drawn(names=weighted):
             yield from weight_defects([weight for _, weight in weighted], f"{field}.names")
@@ -91,7 +91,7 @@ WorkDescription: TypeAlias = ArrivingWork | Backlog
 
 
 def work_defects(work: WorkDescription) -> Iterator[WorkError]:
-    """Tell everything that is wrong with a description, field by field."""
+    """Yield everything that is wrong with a description, field by field."""
     if not work.name:
         yield WorkError("name", "found no name, expected one", "write one")
     yield from name_defects(work.queue, "queue")

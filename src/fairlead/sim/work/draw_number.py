@@ -65,7 +65,7 @@ def drawing(number: Number, stream: Random, *, lowest: int) -> Draw:
 
 
 def middle_of(curve: LogNormal) -> float:
-    """The median of a lognormal curve, which its mean and sigma tell as well."""
+    """The median of a lognormal curve, which also follows from its mean and sigma."""
     if curve.median is not None:
         return float(curve.median)
     assert curve.mean is not None

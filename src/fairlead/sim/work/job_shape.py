@@ -74,7 +74,7 @@ def _resource_time(shape: JobShape, resource: str) -> Fraction | None:
 
 
 def mix_defects(shapes: tuple[JobShape, ...], field: str) -> Iterator[WorkError]:
-    """Tell what is wrong with a mix and with each of its shapes."""
+    """Yield what is wrong with a mix and with each of its shapes."""
     if not shapes:
         yield WorkError(field, "found no shape, expected one or more", "add one")
         return

@@ -57,7 +57,7 @@ def whole_weights(weights: Sequence[Real]) -> list[int]:
 
 
 def weight_defects(weights: Sequence[Real], field: str) -> Iterator[WorkError]:
-    """Tell the first weight that means nothing, or that nothing can be drawn by all of them."""
+    """Yield the first weight that means nothing, or that nothing can be drawn by all of them."""
     if not weights:
         yield WorkError(field, "found nothing to draw from, expected one or more", "add one")
         return
@@ -142,7 +142,7 @@ Number: TypeAlias = int | Uniform | Empirical | Curve
 
 
 def number_defects(number: Number, field: str, *, lowest: int) -> Iterator[WorkError]:
-    """Tell what is wrong with a number that must be *lowest* or more.
+    """Yield what is wrong with a number that must be *lowest* or more.
 
     A curve may reach below: its draws are then moved up to *lowest*.
     """
@@ -160,7 +160,7 @@ def number_defects(number: Number, field: str, *, lowest: int) -> Iterator[WorkE
 
 
 def count_defects(number: Number, field: str, *, lowest: int) -> Iterator[WorkError]:
-    """Tell what is wrong with a number of pods or jobs, of which there must be a bound.
+    """Yield what is wrong with a number of pods or jobs, of which there must be a bound.
 
     A heavy tail would otherwise one day ask for more than there is memory.
     """
@@ -176,7 +176,7 @@ def count_defects(number: Number, field: str, *, lowest: int) -> Iterator[WorkEr
             yield from whole_number_defects(most, f"{field}.values", lowest=lowest, highest=MOST)
         case _ if number.at_most is None:
             problem = f"found no at_most, expected one of at most {MOST}"
-            yield WorkError(field, problem, "add at_most: nobody has more than that")
+            yield WorkError(field, problem, "add at_most")
         case _:
             yield from whole_number_defects(
                 number.at_most, f"{field}.at_most", lowest=lowest, highest=MOST
@@ -233,9 +233,9 @@ def _curve_defects(curve: Curve, field: str) -> Iterator[WorkError]:
 
 def _middle_defects(curve: LogNormal, field: str) -> Iterator[WorkError]:
     given = {"median": curve.median, "mean": curve.mean}
-    told = {name: value for name, value in given.items() if value is not None}
-    if len(told) != 1:
-        found = "both median and mean" if told else "neither median nor mean"
+    written = {name: value for name, value in given.items() if value is not None}
+    if len(written) != 1:
+        found = "both median and mean" if written else "neither median nor mean"
         yield WorkError(field, f"found {found}, expected one of them", "write one of them")
-    for name, value in told.items():
+    for name, value in written.items():
         yield from positive_defects(value, f"{field}.{name}", highest=HIGHEST)

@@ -80,7 +80,7 @@ def normal_below(deviations: float) -> float:
 def normal_from(first: float, second: float) -> float | None:
     """A normal deviate from two numbers drawn evenly from -1 to 1; None: draw both again.
 
-    Marsaglia's polar method. It needs no sine, which nobody would round alike.
+    Marsaglia's polar method. It needs no sine, which machines round differently.
     """
     square = first * first + second * second
     if not 0.0 < square < 1.0:

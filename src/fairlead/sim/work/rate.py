@@ -76,7 +76,7 @@ class WeekTable:
 
 
 def pattern_defects(pattern: WeekPattern, field: str) -> Iterator[WorkError]:
-    """Tell which part of a pattern has the wrong length, cannot be, or lets nothing arrive."""
+    """Yield parts of a pattern that have the wrong length, cannot be, or let nothing arrive."""
     for name, weights, count in (
         ("by_hour", pattern.by_hour, 24),
         ("by_weekday", pattern.by_weekday, 7),
@@ -128,7 +128,7 @@ def arrivals_per_hour(
 
 
 def rate_defects(rate: Rate, field: str) -> Iterator[WorkError]:
-    """Tell what is wrong with a rate, whatever jobs it is for."""
+    """Yield what is wrong with a rate, whatever jobs it is for."""
     match rate:
         case PerHour(arrivals=arrivals):
             yield from positive_defects(arrivals, f"{field}.arrivals")
@@ -138,7 +138,7 @@ def rate_defects(rate: Rate, field: str) -> Iterator[WorkError]:
 
 
 def load_defects(rate: Rate, shapes: tuple[JobShape, ...], field: str) -> Iterator[WorkError]:
-    """Tell why a rate cannot be had from jobs of a mix that is itself without defects."""
+    """Yield why a rate cannot be reached from jobs of a mix that is itself without defects."""
     if not isinstance(rate, Load):
         return
     job = mean_resource_time(shapes, rate.resource)

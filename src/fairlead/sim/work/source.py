@@ -121,11 +121,11 @@ class ArrivingSource(WorkSource):
 
 
 class BacklogSource(WorkSource):
-    """Submits a job for each that leaves, so that as many as wanted are always there.
+    """Submits a job for each that leaves, so that there are always as many as asked for.
 
     With keep "waiting" a job leaves when it first starts: an evicted one waits again, and then
-    there is one more than wanted, never one fewer. Memory: the names of the jobs that started and
-    are not done.
+    there is one more than asked for, never one fewer. Memory: the names of the jobs that started
+    and are not done.
     """
 
     def __init__(self, work: Backlog, seed: int) -> None:
@@ -193,7 +193,7 @@ def merged(sources: Sequence[WorkSource]) -> Iterator[Job]:
 
 
 class AllWork:
-    """All sources, and for each job the source that wants to hear of it."""
+    """All sources, and for each job the source that is called about it."""
 
     def __init__(self, sources: Sequence[WorkSource]) -> None:
         """Raise `WorkError` if two have one name: so would their jobs."""

@@ -1,7 +1,7 @@
-"""What can be wrong with a description of work, told by field.
+"""What can be wrong with a description of work, by field.
 
-A reader of files finds every defect of a description and tells each with its line; whoever makes a
-source from a wrong description gets the first as an exception.
+A reader of files finds every defect of a description and reports each with its line; making a
+source from a wrong description raises the first of them.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class WorkError(SimulationError):
 def whole_number_defects(
     value: int, field: str, *, lowest: int, highest: int | None = None
 ) -> Iterator[WorkError]:
-    """Tell whether a whole number lies outside of its bounds."""
+    """Yield an error if a whole number lies outside of its bounds."""
     if value < lowest:
         yield WorkError(
             field, f"found {value}, expected at least {lowest}", f"write {lowest} or more"
@@ -58,7 +58,7 @@ def real_problem(value: Real) -> str | None:
 def positive_defects(
     value: Real, field: str, *, lowest: Real = 0, highest: Real | None = None
 ) -> Iterator[WorkError]:
-    """Tell whether a number is not above zero, or outside of its bounds."""
+    """Yield an error if a number is not above zero, or outside of its bounds."""
     problem, fix = real_problem(value), "write a number of ordinary size"
     if problem is None and value <= 0:
         problem, fix = f"found {value}, expected more than 0", "write a number above 0"
@@ -71,7 +71,7 @@ def positive_defects(
 
 
 def span_defects(from_ms: int, until_ms: int | None, field: str) -> Iterator[WorkError]:
-    """Tell whether a span begins before time does, or ends before it begins."""
+    """Yield an error if a span begins before time does, or ends before it begins."""
     yield from whole_number_defects(from_ms, f"{field}from_ms", lowest=0)
     if until_ms is not None and until_ms <= from_ms:
         yield WorkError(

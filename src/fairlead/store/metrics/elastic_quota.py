@@ -10,7 +10,7 @@ from typing import Final
 
 from fairlead.model.queue import ElasticQuota
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.shares import ElasticShare, ElasticShares
+from fairlead.policy.elastic_quota.api import ElasticShare, ElasticShares
 from fairlead.store.metrics.family import Family, Sample, in_units
 
 LABELS: Final = ("name", "namespace", "resource", "is_parent", "field")

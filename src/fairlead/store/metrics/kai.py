@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from fairlead.model.queue import KaiQueue, Queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.shares import KaiShare, KaiShares
+from fairlead.policy.kai.api import KaiShare, KaiShares
 from fairlead.store.metrics.family import Family, in_units, single
 
 LABELS: Final = ("queue_name", "queue_metadata_name", "queue_display_name")

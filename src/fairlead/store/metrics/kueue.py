@@ -13,8 +13,7 @@ import msgspec
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import ClusterQueue, Cohort, Queue, cohort_queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.pending_order import is_queued
-from fairlead.policy.kueue.shares import KueueShare, KueueShares
+from fairlead.policy.kueue.api import KueueShare, KueueShares, is_queued
 from fairlead.store.metrics.family import UNLIMITED, Family, Sample, in_units
 
 ROLE: Final = "standalone"  # nobody else could lead

@@ -7,12 +7,12 @@ from fairlead.errors import FairleadError
 from fairlead.model.axes import Amounts
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Settings
+from fairlead.policy.elastic_quota.api import ElasticShares
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
-from fairlead.policy.elastic_quota.shares import ElasticShares
+from fairlead.policy.kai.api import KaiShares
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kueue.api import KueueShares
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.shares import KueueShares
 from fairlead.store.metrics.elastic_quota import elastic_quota_families
 from fairlead.store.metrics.family import Family
 from fairlead.store.metrics.kai import kai_families

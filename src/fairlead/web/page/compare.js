@@ -3,7 +3,7 @@
 const WIDEST_CHANGE = 1; // a change of 100 % is at the edge of its picture
 
 const FEW_SEEDS = {
-  1: "One seed only: any difference may be chance, and no interval can be told.",
+  1: "One seed only: any difference may be chance, and no confidence interval can be computed.",
   2: "Two seeds only: intervals are so wide that most differences are lost in them.",
 };
 

@@ -1,4 +1,4 @@
-// Evictions on the time line: a lane for each queue of the picture, and what is told of the one
+// Evictions on the time line: a lane for each queue of the chart, and the details of the one
 // that was picked with the mouse or with the arrow keys.
 
 const LANE = 34;
@@ -8,7 +8,7 @@ class EvictionLanes extends TimeFrame {
   constructor(view, lanes, atMs, onPick) {
     super(
       view,
-      "Who was told to leave over time: arrow keys go from one to the next, Home and End to the first and last",
+      "Evictions over time: arrow keys go from one to the next, Home and End to the first and last",
       lanes.length * LANE + BELOW,
     );
     this.svg.classList.add("lanes");

@@ -1,4 +1,4 @@
-// Evictions, moves and node losses on the time line, what is told of the one that was picked, and
+// Evictions, moves and node losses on the time line, the details of the one that was picked, and
 // all in a table.
 
 const MOST_LISTED = 200;
@@ -11,8 +11,8 @@ const CAUSES = {
 function evictionsSection(report, members) {
   const { run } = report;
   const listed = run.evictions;
-  const title = element("h2", {}, "Who was told to leave, and why");
-  if (!listed.total) return element("section", {}, title, element("p", {}, "Nobody was."));
+  const title = element("h2", {}, "Evictions, and why");
+  if (!listed.total) return element("section", {}, title, element("p", {}, "There were none."));
   const memberOf = report.memberOf(members);
   const lanes = members.map((member) => ({ name: member.name, shade: member.shade, marks: [] }));
   const elsewhere = { name: "other queues", shade: "others", marks: [] };
@@ -22,9 +22,9 @@ function evictionsSection(report, members) {
   });
   const filled = [...lanes, elsewhere].filter((lane) => lane.marks.length);
   const atMs = listed.at_ms.map((at) => run.start_ms + at);
-  const told = element(
+  const details = element(
     "div",
-    { class: "told", "aria-live": "polite", id: "told" },
+    { class: "eviction-details", "aria-live": "polite", id: "eviction-details" },
     element("p", { class: "on-screen" }, "Pick a mark to see why."),
     element(
       "p",
@@ -33,7 +33,7 @@ function evictionsSection(report, members) {
     ),
   );
   const chart = new EvictionLanes(report.view, filled, atMs, (mark) =>
-    told.replaceChildren(...toldOf(report, mark, chart.order.indexOf(mark), chart.order.length)),
+    details.replaceChildren(...detailsOf(report, mark, chart.order.indexOf(mark), chart.order.length)),
   );
   const buttons = element(
     "div",
@@ -52,20 +52,20 @@ function evictionsSection(report, members) {
         " of " +
         numberText(listed.total) +
         " are shown, spread evenly over time; evictions.csv of the result has all of them."
-      : plural(listed.total, "time") + " pods of a job were told to leave: " + causes + ".";
+      : plural(listed.total, "time") + " pods of a job were evicted, moved or lost: " + causes + ".";
   return element(
     "section",
     {},
     title,
     element("p", { class: "faint" }, count + " Each mark is one."),
     element("figure", {}, chart.svg),
-    told,
+    details,
     buttons,
     evictionTable(report, atMs, chart),
   );
 }
 
-function toldOf(report, mark, place, count) {
+function detailsOf(report, mark, place, count) {
   const { run } = report;
   const listed = run.evictions;
   const [verb] = CAUSES[listed.cause[mark]];
@@ -113,7 +113,7 @@ function evictionTable(report, atMs, chart) {
     const left = `The first ${MOST_LISTED} of ${shown.length} in the time that is shown.`;
     return [
       shown.length > MOST_LISTED ? element("p", { class: "faint" }, left) : null,
-      table(heads, shown.slice(0, MOST_LISTED).map(line), "Who was told to leave"),
+      table(heads, shown.slice(0, MOST_LISTED).map(line), "Evictions"),
     ];
   });
 }

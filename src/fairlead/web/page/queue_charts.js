@@ -64,10 +64,10 @@ function dueSection(report, members) {
       top,
       ticks: 3,
     });
-    const told = element("p", { class: "faint" });
+    const words = element("p", { class: "faint" });
     const update = () => {
       const [got, fair, due] = lines.map((line) => numberText(report.view.read(line.values)));
-      told.textContent =
+      words.textContent =
         `got ${got}, due ${due}` +
         (hasFair ? `, fair share ${fair} ` : " ") +
         report.view.readTitle();
@@ -78,7 +78,7 @@ function dueSection(report, members) {
       "figure",
       {},
       element("h3", {}, element("span", { class: "swatch " + member.shade }), member.name),
-      told,
+      words,
       chart.svg,
     );
   });

@@ -45,7 +45,7 @@ function durationText(lengthMs) {
     ["d", DAY_MS, "h", HOUR_MS, Infinity],
   ];
   const lesserOf = (lesserSize) => Math.floor(lengthMs / lesserSize + 0.5);
-  // What is rounded up to a whole one of the next unit is told in that one.
+  // What is rounded up to a whole one of the next unit is written in that one.
   const [name, size, lesserName, lesserSize] = units.find(
     ([, , , lesser, below]) => lesserOf(lesser) * lesser < below,
   );

@@ -11,10 +11,10 @@ function waitsSection(report, members) {
   const shown = Math.max(FEWEST_BINS, lastUsed + 1);
   const line = (at, name, shade) => {
     const { counts } = run.waits[at === null ? "" : String(at)] || { counts: none };
-    const told = waitsInWords(counts, ends);
+    const words = waitsInWords(counts, ends);
     return row([
       [element("span", { class: "swatch " + shade }), name],
-      element("td", { class: "wide" }, waitPicture(counts.slice(0, shown), told, name, shade)),
+      element("td", { class: "wide" }, waitPicture(counts.slice(0, shown), words, name, shade)),
       ...["wait_p50", "wait_p90", "wait_p99", "wait_max"].map((key) =>
         durationText(report.measure(at, key)),
       ),
@@ -50,14 +50,14 @@ function waitsSection(report, members) {
 
 /** Counts for who cannot see bars: "3 under 1s, 2 under 10s, 1 longer". */
 function waitsInWords(counts, ends) {
-  const told = counts.map(
+  const words = counts.map(
     (count, at) => `${count} ${at < ends.length ? "under " + ends[at] : "longer"}`,
   );
-  return told.filter((_, at) => counts[at]).join(", ") || "no job started";
+  return words.filter((_, at) => counts[at]).join(", ") || "no job started";
 }
 
 /** A bar for each bin; the most frequent one fills the height. */
-function waitPicture(counts, told, name, shade) {
+function waitPicture(counts, words, name, shade) {
   const most = Math.max(1, ...counts);
   const bars = counts.map((count, at) => {
     if (!count) return null;
@@ -71,9 +71,9 @@ function waitPicture(counts, told, name, shade) {
       viewBox: `0 -1 ${counts.length} ${BAR_TOP + 1}`,
       preserveAspectRatio: "none",
       role: "img",
-      "aria-label": `Waits of ${name}: ${told}`,
+      "aria-label": `Waits of ${name}: ${words}`,
     },
-    drawn("title", {}, told),
+    drawn("title", {}, words),
     drawn("line", { x1: 0, x2: counts.length, y1: BAR_TOP, y2: BAR_TOP }),
     bars,
   );

@@ -8,7 +8,7 @@ import click
 
 from tests.policy.kueue.loops.complete_world import COMPLETE
 from tests.policy.kueue.loops.explore import WORLDS, Found, Source, explore_all
-from tests.policy.kueue.loops.follow import MODES, NO_LOOPS, Mode, follow
+from tests.policy.kueue.loops.follow import MODES, NO_LOOPS, AssignmentMode, follow
 from tests.policy.kueue.loops.story import story
 
 _SECONDS_BETWEEN_NEWS = 10.0
@@ -27,7 +27,7 @@ _INTERRUPTED = 130
     help="As Kueue decides, in our own mode, or with the option against loops.",
 )
 @click.option("--jobs", default=1, show_default=True, help="How many processes.")
-def main(worlds: int, seed: int, complete: bool, mode: Mode, jobs: int) -> None:
+def main(worlds: int, seed: int, complete: bool, mode: AssignmentMode, jobs: int) -> None:
     """Follow small clusters plan by plan and tell the shortest loop.
 
     Only the option promises that there is none. Ends with 1 if it has one all the same, with 130 if
@@ -46,8 +46,8 @@ def main(worlds: int, seed: int, complete: bool, mode: Mode, jobs: int) -> None:
     sys.exit(_INTERRUPTED if found.worlds < len(numbers) else 0)
 
 
-def _found(source: Source, numbers: range, *, mode: Mode, jobs: int) -> Found:
-    """Return what was found until the end, or until somebody interrupts."""
+def _found(source: Source, numbers: range, *, mode: AssignmentMode, jobs: int) -> Found:
+    """Return what was found until the end, or until the user interrupts."""
     found, last_news = Found(), monotonic()
     try:
         for chunk in explore_all(source, numbers, mode=mode, jobs=jobs):

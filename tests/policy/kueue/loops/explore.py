@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tests.policy.kueue.loops.complete_world import complete_world
-from tests.policy.kueue.loops.follow import Course, Mode, follow
+from tests.policy.kueue.loops.follow import AssignmentMode, Course, follow
 from tests.policy.kueue.loops.random_world import random_world
 from tests.policy.kueue.loops.small_world import SmallWorld
 
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
     worlds: int = 0
     plans: int = 0
-    evicting: int = 0  # worlds in which somebody was evicted
+    evicting: int = 0  # worlds in which a workload was evicted
     evictions: int = 0
     most_plans: int = 0  # in one world
     loops: int = 0
@@ -56,7 +56,7 @@ class Found(NamedTuple):
         )
 
 
-def explore(source: Source, numbers: range, *, mode: Mode) -> Found:
+def explore(source: Source, numbers: range, *, mode: AssignmentMode) -> Found:
     """Return what becomes of the worlds of these numbers in that mode."""
     found = Found()
     for number in numbers:
@@ -65,7 +65,9 @@ def explore(source: Source, numbers: range, *, mode: Mode) -> Found:
     return found
 
 
-def explore_all(source: Source, numbers: range, *, mode: Mode, jobs: int) -> Iterator[Found]:
+def explore_all(
+    source: Source, numbers: range, *, mode: AssignmentMode, jobs: int
+) -> Iterator[Found]:
     """Yield what becomes of them, chunk by chunk in the order of their numbers."""
     chunks = [numbers[at : at + CHUNK] for at in range(0, len(numbers), CHUNK)]
     look = partial(explore, source, mode=mode)
@@ -79,18 +81,18 @@ def explore_all(source: Source, numbers: range, *, mode: Mode, jobs: int) -> Ite
         pool.shutdown(cancel_futures=True)
 
 
-def _seen(number: int, world: SmallWorld, course: Course) -> Found:
-    evictions = len(course.evictions())
-    loops = course.loops_from is not None
+def _seen(number: int, world: SmallWorld, progress: Course) -> Found:
+    evictions = len(progress.evictions())
+    loops = progress.loops_from is not None
     return Found(
         worlds=1,
-        plans=len(course.plans),
+        plans=len(progress.plans),
         evicting=int(evictions > 0),
         evictions=evictions,
-        most_plans=len(course.plans),
+        most_plans=len(progress.plans),
         loops=int(loops),
-        nudged=int(course.needs_a_nudge()),
-        shortest=Loop(len(world.workloads), len(course.loop()), number) if loops else None,
+        nudged=int(progress.needs_a_nudge()),
+        shortest=Loop(len(world.workloads), len(progress.loop()), number) if loops else None,
     )
 
 

@@ -18,11 +18,11 @@ from tests.policy.changes import changes_of
 from tests.policy.kueue.loops.small_world import SmallWorld
 from tests.policy.kueue.plan_world import NOW_MS, add, memory_of
 
-Mode: TypeAlias = Literal["faithful", "own", "no-loops"]
-FAITHFUL: Final[Mode] = "faithful"  # as Kueue decides
-OWN: Final[Mode] = "own"  # the room is kept, and nothing else
-NO_LOOPS: Final[Mode] = "no-loops"  # with the option against loops
-MODES: Final[tuple[Mode, ...]] = (FAITHFUL, OWN, NO_LOOPS)
+AssignmentMode: TypeAlias = Literal["faithful", "own", "no-loops"]
+FAITHFUL: Final[AssignmentMode] = "faithful"  # as Kueue decides
+OWN: Final[AssignmentMode] = "own"  # the room is kept, and nothing else
+NO_LOOPS: Final[AssignmentMode] = "no-loops"  # with the option against loops
+MODES: Final[tuple[AssignmentMode, ...]] = (FAITHFUL, OWN, NO_LOOPS)
 MOST_PLANS: Final = 200
 _NOT_TOLD: Final = Reason(code="NotTold")
 
@@ -47,7 +47,7 @@ class Course(NamedTuple):
         """Return whether it loops only because plans look at everybody again, whatever happened.
 
         Kueue does so when somebody has left. In such a loop somebody is evicted although since the
-        plan before nobody has.
+        plan before has none.
         """
         left = self.anybody_left[len(self.plans) - len(self.loop()) :]
         before = [*left[-1:], *left[:-1]]  # what comes before the first plan is the last one
@@ -57,10 +57,10 @@ class Course(NamedTuple):
         )
 
 
-def settings_in(mode: Mode, settings: KueueSettings) -> KueueSettings:
+def settings_in(mode: AssignmentMode, settings: KueueSettings) -> KueueSettings:
     """Return *settings* in that mode; only if loops are prevented its other options are on.
 
-    Nobody cools down: within the half hour that would hide every loop.
+    No workload cools down: within the half hour that would hide every loop.
     """
     options = KueueOptions(preemption_cooldown_ms=0)
     if mode == NO_LOOPS:
@@ -68,7 +68,7 @@ def settings_in(mode: Mode, settings: KueueSettings) -> KueueSettings:
     return replace(settings, options=options, faithful=mode == FAITHFUL)
 
 
-def follow(world: SmallWorld, mode: Mode) -> Course:
+def follow(world: SmallWorld, mode: AssignmentMode) -> Course:
     """Return the course of *world*, which is the same each time.
 
     It loops if all that a plan looks at is as it was before some earlier plan.
@@ -76,18 +76,18 @@ def follow(world: SmallWorld, mode: Mode) -> Course:
     settings = settings_in(mode, world.settings)
     policy, state = KueuePolicy(settings), world.state()
     lingering, last_arrival = world.lingering(), world.last_arrival()
-    stays: dict[WorkloadName, int] = {}  # who was told to leave, and for how many plans it stays
+    stays: dict[WorkloadName, int] = {}  # who was evicted, and for how many plans it stays
     plans: list[list[Decision]] = []
     anybody_left: list[bool] = []
     seen: dict[Hashable, int] = {}
     for number in range(MOST_PLANS):
         for row in world.arriving(number) if 0 < number <= last_arrival else ():
             add(state, row, world.groups)
-        standing = _standing(state, settings, stays)
-        if standing in seen:
-            return Course(plans, seen[standing], state, anybody_left)
+        share_order = _share_order(state, settings, stays)
+        if share_order in seen:
+            return Course(plans, seen[share_order], state, anybody_left)
         if number >= last_arrival:
-            seen[standing] = number
+            seen[share_order] = number
         now_ms = NOW_MS + number
         decisions = changes_of(policy, state, now_ms)
         plans.append(decisions)
@@ -110,7 +110,7 @@ def _waits(state: ClusterState, decisions: Sequence[Decision]) -> list[Decision]
     ]
 
 
-def _standing(
+def _share_order(
     state: ClusterState, settings: KueueSettings, stays: dict[WorkloadName, int]
 ) -> Hashable:
     """Return all that decides what happens next.
@@ -130,13 +130,13 @@ def _standing(
             memory = replace(memory, promise=None)
         known = (extension, memory)
         remembered.append((name, msgspec.json.encode(known, order="deterministic")))
-    holders = []
+    admitted = []
     for name in sorted(state.runs):
         run = state.runs[name]
         flavors = tuple(tuple(each.items()) for each in run.flavors)
         held = (flavors, tuple(run.pods))
-        holders.append((name, order.index(since[name]), stays.get(name), held))
-    return tuple(holders), tuple(remembered)
+        admitted.append((name, order.index(since[name]), stays.get(name), held))
+    return tuple(admitted), tuple(remembered)
 
 
 def _carry_out_slowly(

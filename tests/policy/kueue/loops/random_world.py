@@ -12,12 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from fairlead.policy.kueue.settings import (
-    BOTH_STRATEGIES,
-    KueueOptions,
-    KueueSettings,
-    Strategy,
-)
+from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings, Strategy
 from tests.policy.kueue.loops.small_world import Row, SmallWorld
 
 _STRATEGIES: Final[tuple[tuple[Strategy, ...], ...]] = (

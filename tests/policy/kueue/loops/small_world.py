@@ -20,7 +20,7 @@ class SmallWorld(NamedTuple):
 
     ClusterQueues may have one more column, ``flavors``: which ones it lists where there is a
     choice, in its own order. Workloads may have two. ``arrives``: before which plan it comes, 0
-    being the first. ``lingers``: for how many plans it stays after it was told to leave; 0: it has
+    being the first. ``lingers``: for how many plans it stays after it was evicted; 0: it has
     left by the next. Each flavor has the label ``kind`` with its name.
     """
 

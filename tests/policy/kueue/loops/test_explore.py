@@ -17,7 +17,7 @@ from tests.policy.kueue.loops.follow import (
     FAITHFUL,
     MODES,
     OWN,
-    Mode,
+    AssignmentMode,
     follow,
     settings_in,
 )
@@ -29,7 +29,7 @@ SHORTEST = 9165  # of the complete worlds, the first that loops in the fewest pl
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_plans_without_waits_are_the_plans(mode: Mode) -> None:
+def test_plans_without_waits_are_the_plans(mode: AssignmentMode) -> None:
     for number in range(60):
         world = random_world(number)
         state = follow(world, mode).state
@@ -82,7 +82,7 @@ def test_keeping_the_room_ends_most_loops_and_the_option_the_others() -> None:
 def test_some_loops_need_a_nudge_in_kueue() -> None:
     """When r has left, w wants red first: 2 - 1 = 1 < 2 for its second pod. So r is back.
 
-    Kueue would not look at w again before somebody else has left; a plan does.
+    Kueue would not look at w again before another workload has left; a plan does.
     """
     fickle = SmallWorld(
         KueueSettings(),
@@ -93,25 +93,25 @@ def test_some_loops_need_a_nudge_in_kueue() -> None:
         ),
         groups="gpu:red,blue",
     )
-    course = follow(fickle, FAITHFUL)
-    assert [told(Plan(taken_ms=0, decisions=tuple(plan))) for plan in course.loop()] == [
+    progress = follow(fickle, FAITHFUL)
+    assert [told(Plan(taken_ms=0, decisions=tuple(plan))) for plan in progress.loop()] == [
         ["evict r for w: InClusterQueue", "reserve w until r left"],
         ["start r"],
     ]
-    assert course.needs_a_nudge()
+    assert progress.needs_a_nudge()
     assert not follow(complete_world(SHORTEST), FAITHFUL).needs_a_nudge()
     assert not follow(fickle, OWN).needs_a_nudge()
 
 
 def test_who_takes_its_time_to_leave_stays_for_as_many_plans() -> None:
-    """w0 is told to leave in the second plan and stays for two more: w2 starts in the fifth."""
+    """w0 is evicted in the second plan and stays for two more: w2 starts in the fifth."""
     world = complete_world(SHORTEST)
     slow = tuple({**row, "lingers": "2"} for row in world.workloads)
     prompt = follow(world, OWN)
     late = follow(world._replace(workloads=slow), OWN)
     starts = [
-        [number for number, plan in enumerate(course.plans) if "w2" in _started(plan)]
-        for course in (prompt, late)
+        [number for number, plan in enumerate(progress.plans) if "w2" in _started(plan)]
+        for progress in (prompt, late)
     ]
     assert starts == [[2], [4]]
 

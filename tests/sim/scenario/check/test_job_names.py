@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.sim.scenario.read.read_scenario import ScenarioResult
-from tests.sim.scenario.scenario_files import NODES, QUEUES, happenings, indented, read, scenario
+from tests.sim.scenario.scenario_files import NODES, QUEUES, events, indented, read, scenario
 from tests.sim.scenario.scenario_files import told as in_short
 
 SHAPES = "shapes: [{requests: {gpu: 1}, run: 1h}]"
@@ -67,7 +67,7 @@ NO_CLASHES = {
 @pytest.mark.parametrize(("source", "name"), NO_CLASHES.values(), ids=NO_CLASHES.keys())
 def test_names_that_nobody_makes_are_free(tmp_path: Path, source: str, name: str) -> None:
     spec = NODES + QUEUES + work(source, name) + indented(ENDS)
-    assert happenings(scenario(tmp_path, spec))
+    assert events(scenario(tmp_path, spec))
 
 
 LOG = "job_id,submit_s,run_s,gpus,queue\n7,0,60,1,a\nx-2,5,60,1,b\n"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.errors import Finding
-from fairlead.sim.engine.happenings import Started
+from fairlead.sim.engine.events import Started
 from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, result_of, run
 from tests.sim.scenario.scenario_files import NODES, indented, read, told

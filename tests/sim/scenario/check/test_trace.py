@@ -72,9 +72,9 @@ def test_what_is_wrong_with_a_trace_is_told_with_file_and_line(
 FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "found an empty file, expected a trace"),
     "blank": (b"\n\n \n", "found an empty file, expected a trace"),
-    "binary": (bytes(range(256)) * 9, "cannot tell what kind of trace begins with"),
+    "binary": (bytes(range(256)) * 9, "unknown format of a trace that begins with"),
     "half of a gzip file": (gzip.compress(HEAD.encode() * 99)[:30], "the gzip file ends too early"),
-    "no heading": (b"1,2,3\n", "cannot tell what kind of trace begins with '1,2,3'"),
+    "no heading": (b"1,2,3\n", "unknown format of a trace that begins with '1,2,3'"),
     "a folder's heading": (b"a|JobID|b\n", "found no column Submit, Start, End, AllocTRES in the"),
 }
 
@@ -112,7 +112,7 @@ def test_the_cure_of_a_log_without_dates_can_be_followed(tmp_path: Path) -> None
     late = "2  7200  5 3600 1 -1 -1 1 7200 -1 1 7 1 -1 1 1 -1 -1\n"
     cut = ', queues: {others: a}, fromTime: "2001-09-09T02:00:00Z"'
     [finding] = traced(tmp_path, row + late, cut, "log.swf").findings
-    assert finding.message == "the trace does not tell its dates"
+    assert finding.message == "the trace has no dates"
     [line] = re.findall(r'"(;.*)"', finding.fix)
     assert traced(tmp_path, f"{line}\n{row}{late}", cut, "log.swf").findings == ()
     by_time = ", queues: {others: a}, from: 1h"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.engine.happenings import ToldToLeave
+from fairlead.sim.engine.events import Evicted
 from tests.sim.scenario.scenario_files import (
     NODES,
-    happenings,
+    events,
     indented,
     read,
     scenario,
@@ -87,5 +87,5 @@ def test_the_warning_is_true(tmp_path: Path, policy: str, evicted: int) -> None:
             jobs: [{{requests: {{gpu: 4}}, run: 1h, preemptible: false}}]
           - {{name: z, queue: b, jobs: [{{at: 30m, requests: {{gpu: 2}}, run: 1h}}]}}
     """
-    seen = happenings(scenario(tmp_path, indented(spec)))
-    assert sum(isinstance(each, ToldToLeave) for each in seen) == evicted
+    seen = events(scenario(tmp_path, indented(spec)))
+    assert sum(isinstance(each, Evicted) for each in seen) == evicted

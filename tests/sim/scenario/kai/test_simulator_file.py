@@ -6,9 +6,12 @@ import pytest
 
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import read_bytes
-from fairlead.sim.kai_file.kai_simulation import KaiSimulation
-from fairlead.sim.kai_file.read_kai_file import is_kai_simulation, read_kai_simulation
-from fairlead.sim.kai_file.run_kai_file import HEAD, run_kai_simulation
+from fairlead.sim.scenario.kai.run_simulator_file import HEAD, run_kai_simulation
+from fairlead.sim.scenario.kai.simulator_file import (
+    KaiSimulation,
+    is_kai_simulation,
+    read_kai_simulation,
+)
 
 TWO_QUEUES = """
 Cycles: 1024

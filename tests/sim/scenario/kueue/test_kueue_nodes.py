@@ -58,21 +58,21 @@ UNSEEN = {
         with_taints("NoSchedule"),
         (
             "11 $.spec.cluster.nodes[1].taints no-effect",
-            f"found taints, which keep nobody off: {WHATEVER}",
+            f"found taints, which keep no job off: {WHATEVER}",
         ),
     ),
     "labels of one job": (
         with_jobs("", ", nodeLabels: {zone: x}"),
         (
             "13 $.spec.work[0].jobs[1].nodeLabels no-effect",
-            f"found nodeLabels, which keep nobody off other nodes: {WHATEVER}",
+            f"found nodeLabels, which keep no job off other nodes: {WHATEVER}",
         ),
     ),
     "labels of two jobs": (
         with_jobs(", nodeLabels: {zone: x}", ", nodeLabels: {zone: x}"),
         (
             "12 $.spec.work[0].jobs[0].nodeLabels no-effect",
-            f"found nodeLabels in 2 places, which keep nobody off other nodes: {WHATEVER}",
+            f"found nodeLabels in 2 places, which keep no job off other nodes: {WHATEVER}",
         ),
     ),
     "quotas above the nodes": (  # 6 + 3

@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from fairlead.sim.engine.happenings import CapacityChanged, Finished, Started, Submitted
+from fairlead.sim.engine.events import CapacityChanged, Finished, Started, Submitted
 from fairlead.sim.scenario.read.read_scenario import read_scenario
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.settings import with_settings
 from tests.shared_folder import ROOT
-from tests.sim.scenario.scenario_files import happenings
+from tests.sim.scenario.scenario_files import events
 
 EXAMPLES = ROOT / "examples" / "scenarios"
 
@@ -24,7 +24,7 @@ def example(name: str) -> Scenario:
 
 def test_two_queues_take_turns_of_about_240_seconds() -> None:
     """The first turns are shorter: nobody has a history yet."""
-    starts = [each for each in happenings(example("two-queues")) if isinstance(each, Started)]
+    starts = [each for each in events(example("two-queues")) if isinstance(each, Started)]
     queues = [start.job.queue for start in starts]
     assert set(pairwise(queues)) == {("left", "right"), ("right", "left")}
     later = [start.at_ms for start in starts[3:]]
@@ -37,7 +37,7 @@ def test_two_queues_take_turns_of_about_240_seconds() -> None:
 def test_the_busy_day_runs_under_each_rule_set(policy: str) -> None:
     """15 hours of it: the node that fails at noon is back by then."""
     day = with_settings(example("a-busy-day"), {"duration": "15h"})
-    seen = happenings(day, policy)
+    seen = events(day, policy)
     sizes = [each.capacity["nvidia.com/gpu"] for each in seen if isinstance(each, CapacityChanged)]
     assert sizes == [32_000, 24_000, 32_000]
     came, done = (sum(isinstance(each, kind) for each in seen) for kind in (Submitted, Finished))
@@ -48,15 +48,15 @@ def test_the_busy_day_runs_under_each_rule_set(policy: str) -> None:
 @pytest.mark.parametrize("policy", ["kai", "kueue", "elastic-quota"])
 def test_the_same_seed_gives_the_same_day_and_another_seed_another(policy: str) -> None:
     morning = with_settings(example("a-busy-day"), {"duration": "8h"})
-    first = happenings(morning, policy)
-    assert happenings(morning, policy) == first
-    assert happenings(morning, policy, seed=8) != first
+    first = events(morning, policy)
+    assert events(morning, policy) == first
+    assert events(morning, policy, seed=8) != first
 
 
 def test_the_work_of_the_busy_day_does_not_depend_on_the_rules() -> None:
     day = with_settings(example("a-busy-day"), {"duration": "6h"})
     came = [
-        [each.job for each in happenings(day, policy) if isinstance(each, Submitted)]
+        [each.job for each in events(day, policy) if isinstance(each, Submitted)]
         for policy in ("kai", "kueue", "elastic-quota")
     ]
     assert came[0]

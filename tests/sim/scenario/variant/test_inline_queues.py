@@ -21,11 +21,13 @@ from fairlead.sim.scenario.form.scenario_form import (
     SpecForm,
 )
 from fairlead.sim.scenario.variant.load_variant import load_variant
+from fairlead.sim.scenario.variant.objects import source_without_lines
 from fairlead.sim.scenario.variant.prepare import prepare
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
 from tests.sim.scenario.scenario_files import NODES, WORK, indented, scenario
 from tests.text_table import rows
 
+FILE = source_without_lines("file")
 TREE = indented(
     """
     queues:
@@ -161,7 +163,7 @@ def test_what_leaves_are_guaranteed_does_not_depend_on_the_rules(queues: list[Qu
     tree = QueueTree(queues, cluster)
     leaves = {queue.name: queue.guaranteed for queue in queues if tree.is_leaf(queue)}
     for policy in POLICY_NAMES:
-        result = load_variant(spec, "file", ".", PolicyForm(policy=policy), 0).result
+        result = load_variant(spec, FILE, ".", PolicyForm(policy=policy), 0)
         assert result.assembled is not None, result.findings
         state = result.assembled.state
         held = {name: queue.guaranteed[-1] for name, queue in state.queues.items()}
@@ -177,7 +179,7 @@ def test_a_queue_may_have_the_name_that_we_would_choose() -> None:
     spec = SpecForm(cluster=cluster, queues=queues, work=())
     names = []
     for policy in POLICY_NAMES:
-        result = load_variant(spec, "file", ".", PolicyForm(policy=policy), 0).result
+        result = load_variant(spec, FILE, ".", PolicyForm(policy=policy), 0)
         assert result.assembled is not None
         names.append(sorted(result.assembled.state.queues))
     assert names == [

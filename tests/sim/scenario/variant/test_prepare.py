@@ -6,7 +6,13 @@ import pytest
 
 from fairlead.errors import ManifestError
 from fairlead.manifest.load import load
-from fairlead.sim.engine.happenings import CapacityChanged, Finished, Happening, Started, Submitted
+from fairlead.sim.engine.events import (
+    CapacityChanged,
+    Finished,
+    SimulationEvent,
+    Started,
+    Submitted,
+)
 from fairlead.sim.scenario.variant.prepare import prepare
 from fairlead.sim.work.arrivals import Poisson
 from fairlead.sim.work.description import ArrivingWork
@@ -14,7 +20,7 @@ from tests.sim.scenario.scenario_files import (
     NODES,
     QUEUES,
     WORK,
-    happenings,
+    events,
     indented,
     read,
     scenario,
@@ -44,7 +50,7 @@ spec:
 """
 
 
-def times(seen: list[Happening], kind: type, start_ms: int) -> list[tuple[str, int]]:
+def times(seen: list[SimulationEvent], kind: type, start_ms: int) -> list[tuple[str, int]]:
     """Names of jobs, and the hour of what happened to them."""
     return [
         (each.job.name, (each.at_ms - start_ms) // HOUR)
@@ -58,7 +64,7 @@ def test_who_waits_in_vain_does_not_keep_a_run_without_end_alive(tmp_path: Path)
     policies = "policies: [{policy: kueue, settings: {preemptionDelay: 5m}}]\n"
     spec = NODES + QUEUES + WORK.replace("gpu: 1", "gpu: 100") + indented(policies)
     found = scenario(tmp_path, spec + "  cycle: {lookAgain: 1d}\n")
-    assert [type(each) for each in happenings(found)] == [CapacityChanged, Submitted]
+    assert [type(each) for each in events(found)] == [CapacityChanged, Submitted]
 
 
 def test_times_of_the_file_count_from_its_start(tmp_path: Path) -> None:
@@ -76,7 +82,7 @@ def test_times_of_the_file_count_from_its_start(tmp_path: Path) -> None:
     found = scenario(tmp_path, NODES + indented(work))
     # 1 March 2026 is 20,513 days after 1970 began.
     assert found.spec.start_ms == 20_513 * 24 * HOUR + 5 * HOUR
-    seen = happenings(found)
+    seen = events(found)
     assert times(seen, Submitted, found.spec.start_ms) == [("w-2", 1), ("b", 2)]
     assert times(seen, Started, found.spec.start_ms) == [("w-2", 1), ("b", 3)]
     assert times(seen, Finished, found.spec.start_ms) == [("w-2", 3), ("b", 4)]
@@ -99,7 +105,7 @@ def test_a_backlog_goes_on_with_the_clock_of_the_simulation(tmp_path: Path) -> N
         cluster: {nodes: [{name: node, capacity: {gpu: 8}}]}
     """
     found = scenario(tmp_path, QUEUES + indented(work))
-    came = times(happenings(found), Submitted, found.spec.start_ms)
+    came = times(events(found), Submitted, found.spec.start_ms)
     assert came == [("w-1", 0), ("w-2", 1), ("w-3", 2)]
 
 
@@ -135,7 +141,7 @@ def test_nodes_fail_come_back_and_are_added(tmp_path: Path) -> None:
     found = scenario(tmp_path, QUEUES + indented(spec))
     changes = [
         ((each.at_ms - found.spec.start_ms) // HOUR, each.capacity["nvidia.com/gpu"] // 1000)
-        for each in happenings(found)
+        for each in events(found)
         if isinstance(each, CapacityChanged)
     ]
     assert changes == [(0, 8), (1, 4), (2, 8), (3, 10)]
@@ -151,7 +157,7 @@ def test_manifests_are_taken_as_they_are(tmp_path: Path) -> None:
     """
     found = scenario(tmp_path, NODES + indented(work))
     assert [variant.policy for variant in found.variants] == ["kai"]
-    assert times(happenings(found), Finished, found.spec.start_ms) == [("w-1", 1)]
+    assert times(events(found), Finished, found.spec.start_ms) == [("w-1", 1)]
     (folder / "queues.yaml").write_text("kind: [", encoding="utf-8")
     with pytest.raises(ManifestError):
         prepare(found, found.variants[0])
@@ -173,7 +179,7 @@ def test_a_pod_of_another_scheduler_holds_its_room_unless_it_is_being_deleted(
     )
     work = "work: [{name: w, queue: team, jobs: [{requests: {gpu: 4}, run: 1h}]}]"
     found = scenario(tmp_path, NODES + "  manifests: [queues.yaml]\n" + indented(work))
-    seen = happenings(found)
+    seen = events(found)
     (capacity,) = [each for each in seen if isinstance(each, CapacityChanged)]
     assert capacity.capacity["nvidia.com/gpu"] == (8 - 2) * 1000
     assert times(seen, Finished, found.spec.start_ms) == [("w-1", 1)]
@@ -206,7 +212,7 @@ def test_the_jobs_of_a_trace_come_to_its_queues(tmp_path: Path) -> None:
               queues: {by: group, named: {x: a, y: b}, others: ""}
     """
     found = scenario(tmp_path, NODES + QUEUES + indented(work))
-    seen = happenings(found)
+    seen = events(found)
     assert times(seen, Submitted, found.spec.start_ms) == [("log-1", 0), ("log-2", 1)]
     assert times(seen, Finished, found.spec.start_ms) == [("log-1", 2), ("log-2", 3)]
     assert [each.job.queue for each in seen if isinstance(each, Submitted)] == ["a", "b"]

@@ -13,7 +13,7 @@ from fairlead.model.axes import QueueName
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.sim.engine.happenings import Happening, Started
+from fairlead.sim.engine.events import SimulationEvent, Started
 from fairlead.sim.scenario.settings import with_settings
 from fairlead.sim.scenario.variant.prepare import prepare
 from fairlead.usage.entries import Capacity, Held
@@ -127,7 +127,7 @@ def test_who_used_all_before_the_start_comes_second(used_by: str, first: str) ->
         Capacity(at_ms=since_ms, amounts=whole),
         Held(at_ms=since_ms, queue=QueueName(used_by), amounts=gpus),
     )
-    seen: list[Happening] = []
+    seen: list[SimulationEvent] = []
     prepare(found, found.variants[0], history=history).simulation(seen.append).run()
     starts = [each.job.queue for each in seen if isinstance(each, Started)]
     assert starts[:2] == [first, used_by]

@@ -5,15 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.manifest.text.path import quote
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import Amounts
 from fairlead.model.node import Node
 from fairlead.model.quantity import show_amount
-from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints
 from fairlead.placement.node_filters import node_defect
 from fairlead.policy.contract import PolicyName
-from fairlead.policy.kueue.shares import KueueShares
+from fairlead.sim.scenario.rule_set import RuleSet
 
 
 class Gang(NamedTuple):
@@ -65,8 +64,8 @@ class PodRoom:
         offers = self._offers(gang.node_labels)
         labels, requests = gang.node_labels, gang.requests
         if not offers:
-            told = f"labels {_listed(labels)}" if labels else "no taint"
-            return f"a pod for nodes with {told}, of which none takes it"
+            found = f"labels {_listed(labels)}" if labels else "no taint"
+            return f"a pod for nodes with {found}, of which none takes it"
         if any(self._holds(offer, requests) for offer, _ in offers):
             return None
         columns = zip(*(offer for offer, _ in offers), strict=True)
@@ -96,8 +95,8 @@ class PodRoom:
             held += max(0, on_each) * count
         if held >= gang.pods:
             return None
-        told = f"{gang} of {amounts_text(gang.requests)} each"
-        return f"{told}, of which all nodes together hold no more than {held:,}"
+        found = f"{gang} of {amounts_text(gang.requests)} each"
+        return f"{found}, of which all nodes together hold no more than {held:,}"
 
     def _offers(self, labels: Mapping[str, str]) -> list[tuple[Amounts, int]]:
         """Return what nodes that take such pods have, and how many have that."""
@@ -120,14 +119,10 @@ def _listed(labels: Mapping[str, str]) -> str:
 class QueueRoom:
     """All queues under one rule set."""
 
-    def __init__(self, state: ClusterState, policy: PolicyName) -> None:
+    def __init__(self, state: ClusterState, rule_set: RuleSet) -> None:
         """Take the queues of *state*. Cost: linear in them."""
-        self._state = state
-        self._keeps_jobs = policy == "kai"
-        self._tree = KueueShares(state).tree if policy == "kueue" else None
-        self._named: dict[str, QueueName] = {name: name for name in state.queues}
-        for door in state.catalogue.local_queues.values():
-            self._named[f"{door.namespace}/{door.name}"] = door.cluster_queue
+        self._bounds = rule_set.queue_bounds(state)
+        self._keeps_jobs = rule_set.keeps_non_preemptible
         self._most: dict[tuple[str, str, bool], int | None] = {}
 
     def lack(self, queue: str, gang: Gang) -> str | None:
@@ -143,41 +138,17 @@ class QueueRoom:
                 asked[resource], most[resource] = amount, bound
         if not asked:
             return None
-        told = f"{gang} {'of' if gang.pods == 1 else 'with'} {amounts_text(asked)}"
+        found = f"{gang} {'of' if gang.pods == 1 else 'with'} {amounts_text(asked)}"
         together = "" if gang.pods == 1 else " together"
         bounded = f"queue {quote(queue)} may hold no more than {amounts_text(most)}"
         kept = " in jobs that are not preemptible" if is_kept else ""
-        return f"{told}{together}, where {bounded}{kept}"
+        return f"{found}{together}, where {bounded}{kept}"
 
     def _most_of(self, queue: str, resource: str, is_kept: bool) -> int | None:
         key = queue, resource, is_kept
         if key not in self._most:
-            name = self._named[queue]
-            if self._tree is None:
-                self._most[key] = min(self._limits(name, resource, is_kept), default=None)
-            else:
-                self._most[key] = max(self._reaches(name, resource), default=None)
+            self._most[key] = self._bounds.most(queue, resource, preemptible=not is_kept)
         return self._most[key]
-
-    def _limits(self, queue: QueueName, resource: str, is_kept: bool) -> Iterator[int]:
-        axis = self._state.axes.index(resource)
-        if axis is None:
-            return
-        for name in self._state.path(queue):
-            above = self._state.queues[name]
-            bounds = (above.ceiling[axis], above.guaranteed[axis] if is_kept else None)
-            yield from (bound for bound in bounds if bound is not None)
-
-    def _reaches(self, queue: QueueName, resource: str) -> Iterator[int]:
-        """Yield what the queue could hold of each flavor: all pods of a gang have the same."""
-        rules = self._state.queues[queue].extension
-        assert isinstance(rules, ClusterQueue)
-        assert self._tree is not None
-        for group in rules.resource_groups:
-            for flavor in group.flavors if resource in group.resources else ():
-                axis = self._state.axes.index(resource, flavor)
-                if axis is not None:
-                    yield self._tree.potential_on(queue, axis)
 
 
 Kind: TypeAlias = Literal["pod", "gang", "queue"]
@@ -201,7 +172,8 @@ class Room(NamedTuple):
     def lacks(self, gang: Gang, queues: Sequence[str]) -> Iterator[Lack]:
         """Yield what keeps *gang* from running for ever, of nodes and of *queues*.
 
-        The first of the queues that is too small is told. Rules that say the same do it together.
+        Only the first queue that is too small is reported. Rule sets with the same finding share
+        one.
         """
         if self.nodes is not None:
             of_pod = self.nodes.pod_lack(gang)

@@ -1,6 +1,6 @@
 """Whether a scenario is one that a simulation could ever get through.
 
-The bounds are far beyond what anybody simulates. What exceeds them is a slip: bytes where devices
+The bounds are far beyond useful simulations. What exceeds them is a mistake: bytes where devices
 were meant, or milliseconds where days were.
 """
 
@@ -11,7 +11,7 @@ from fairlead.manifest.text.path import Path
 from fairlead.model.duration import format_duration
 from fairlead.model.quantity import show_amount
 from fairlead.sim.scenario.form.scenario_form import PolicyForm, SpecForm
-from fairlead.sim.scenario.policy_overrides import PolicyOverrides
+from fairlead.sim.scenario.setting import Overrides
 from fairlead.sim.scenario.work_part import WorkPart
 from fairlead.sim.work.arrivals import Arrivals, At, Every
 from fairlead.sim.work.description import MOST_JOBS, ArrivingWork, expected_jobs
@@ -24,17 +24,15 @@ _SHOWN_WHOLE: Final = 10**12
 
 
 class TooLarge(NamedTuple):
-    """What there would be too many of: where that is written, how many, and how to mend it."""
+    """What there would be too many of: where that is written, how many, and how to fix it."""
 
     path: Path
     message: str
     fix: str
 
 
-def too_large(
-    spec: SpecForm, work: Sequence[WorkPart], overrides: PolicyOverrides
-) -> Iterator[TooLarge]:
-    """Tell of what *work*, whose parts have no defects, makes too much in the time of *spec*."""
+def too_large(spec: SpecForm, work: Sequence[WorkPart], overrides: Overrides) -> Iterator[TooLarge]:
+    """Yield what *work*, whose parts have no defects, makes too much of in the time of *spec*."""
     yield from _too_many_jobs(work, spec.duration_ms)
     if spec.duration_ms is not None:
         yield from _too_many_steps(spec, spec.duration_ms, overrides)
@@ -76,23 +74,21 @@ def _fewer(arrivals: Arrivals) -> str:
             return f"lower perHour, or {bound} or until"
 
 
-def _too_many_steps(
-    spec: SpecForm, duration_ms: int, overrides: PolicyOverrides
-) -> Iterator[TooLarge]:
+def _too_many_steps(spec: SpecForm, duration_ms: int, overrides: Overrides) -> Iterator[TooLarge]:
     for path, every_ms in _periods(spec, overrides):
         steps = duration_ms // every_ms
         if steps > MOST_STEPS:
-            told = f"{format_duration(every_ms)} in a duration of {format_duration(duration_ms)}"
-            message = f"found {told}: {_found(steps, 'steps', MOST_STEPS).removeprefix('found ')}"
+            period = f"{format_duration(every_ms)} in a duration of {format_duration(duration_ms)}"
+            message = f"found {period}: {_found(steps, 'steps', MOST_STEPS).removeprefix('found ')}"
             yield TooLarge(path, message, "write more here, or a shorter duration")
 
 
-def _periods(spec: SpecForm, overrides: PolicyOverrides) -> Iterator[tuple[Path, int]]:
+def _periods(spec: SpecForm, overrides: Overrides) -> Iterator[tuple[Path, int]]:
     if spec.cycle.every_ms is not None:
         yield ("spec", "cycle", "every"), spec.cycle.every_ms
     yield ("spec", "cycle", "lookAgain"), spec.cycle.look_again_ms
-    if overrides.fetch_interval_ms is not None:
-        yield ("spec", "usage", "fetchInterval"), overrides.fetch_interval_ms
+    if "fetchInterval" in overrides:
+        yield ("spec", "usage", "fetchInterval"), overrides["fetchInterval"]
         return
     if spec.usage is not None:
         yield ("spec", "usage", "fetchInterval"), spec.usage.fetch_interval_ms

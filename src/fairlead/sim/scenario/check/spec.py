@@ -6,7 +6,8 @@ from typing import Final
 from fairlead.manifest.text.path import Path, quote
 from fairlead.sim.results.about import run_name_problem
 from fairlead.sim.scenario.form.scenario_form import PolicyForm, SpecForm, UsageForm, WindowForm
-from fairlead.sim.scenario.variant.nodes import Tell
+from fairlead.sim.scenario.rule_sets import RULE_SETS
+from fairlead.sim.scenario.variant.nodes import ErrorReport
 from fairlead.sim.scenario.variant.queue_tree import check_queues
 from fairlead.sim.work.rate import HOUR_MS
 from fairlead.store.text.text_head import END_OF_TIME_MS
@@ -15,23 +16,23 @@ _SPEC: Final[Path] = ("spec",)
 _SEPARATORS: Final = frozenset(",:")
 
 
-def check_spec(spec: SpecForm, tell: Tell) -> None:
-    """Tell everything that is wrong with *spec* as it is written."""
+def check_spec(spec: SpecForm, report: ErrorReport) -> None:
+    """Report everything that is wrong with *spec* as it is written."""
     if spec.start_ms % HOUR_MS:
         message = "found a start within an hour, expected a full one: patterns go by hours"
-        tell((*_SPEC, "start"), "out-of-range", message, "write minutes and seconds as 00")
-    _check_years(spec, tell)
-    _check_lengths(spec, tell)
-    _check_cycle(spec, tell)
-    _check_faults(spec, tell)
-    _check_cluster(spec, tell)
-    check_queues(spec.queues, tell)
-    _check_names(spec, tell)
-    _check_policies(spec, tell)
+        report((*_SPEC, "start"), "out-of-range", message, "write minutes and seconds as 00")
+    _check_years(spec, report)
+    _check_lengths(spec, report)
+    _check_cycle(spec, report)
+    _check_faults(spec, report)
+    _check_cluster(spec, report)
+    check_queues(spec.queues, report)
+    _check_names(spec, report)
+    _check_policies(spec, report)
 
 
-def _check_years(spec: SpecForm, tell: Tell) -> None:
-    """Tell moments that no calendar of ours reaches, with the longest run that may follow."""
+def _check_years(spec: SpecForm, report: ErrorReport) -> None:
+    """Report times outside of the years that the simulator knows."""
     starts = [((*_SPEC, "start"), spec.start_ms)]
     for path, usage in _usages(spec):
         window = usage.window
@@ -40,7 +41,7 @@ def _check_years(spec: SpecForm, tell: Tell) -> None:
     for path, start_ms in starts:
         if not 0 <= start_ms < END_OF_TIME_MS:
             message = "found a start outside the years 1970 to 2200 (UTC), expected one within them"
-            tell(path, "out-of-range", message, "write such as 2026-01-05T00:00:00Z")
+            report(path, "out-of-range", message, "write such as 2026-01-05T00:00:00Z")
 
 
 def _usages(spec: SpecForm) -> Iterator[tuple[Path, UsageForm]]:
@@ -52,7 +53,7 @@ def _usages(spec: SpecForm) -> Iterator[tuple[Path, UsageForm]]:
             yield (*_SPEC, "policies", place, "usage"), each.usage
 
 
-def _check_lengths(spec: SpecForm, tell: Tell) -> None:
+def _check_lengths(spec: SpecForm, report: ErrorReport) -> None:
     lengths: list[tuple[Path, int | None]] = [
         ((*_SPEC, "duration"), spec.duration_ms),
         ((*_SPEC, "cycle", "atMostEvery"), spec.cycle.at_most_every_ms),
@@ -63,18 +64,18 @@ def _check_lengths(spec: SpecForm, tell: Tell) -> None:
     ]
     for path, length_ms in lengths:
         if length_ms == 0:
-            tell(path, "out-of-range", "found 0s, expected more", "write 1ms or more")
+            report(path, "out-of-range", "found 0s, expected more", "write 1ms or more")
 
 
-def _check_cycle(spec: SpecForm, tell: Tell) -> None:
+def _check_cycle(spec: SpecForm, report: ErrorReport) -> None:
     if spec.cycle.every_ms is not None and spec.cycle.at_most_every_ms is not None:
         message = "found both every and atMostEvery, expected one of them: a fixed period, or the "
         message += "least time between cycles that are held when something changed"
-        tell((*_SPEC, "cycle"), "contradiction", message, "keep one of them")
+        report((*_SPEC, "cycle"), "contradiction", message, "keep one of them")
 
 
-def _check_faults(spec: SpecForm, tell: Tell) -> None:
-    """Tell chances that add up to more than always."""
+def _check_faults(spec: SpecForm, report: ErrorReport) -> None:
+    """Report chances that add up to more than 1."""
     if spec.faults is None:
         return
     for name, form in (("bind", spec.faults.bind), ("evict", spec.faults.evict)):
@@ -82,70 +83,75 @@ def _check_faults(spec: SpecForm, tell: Tell) -> None:
         if total > 1:
             message = f"found chances that add up to {total}, expected 1 at most: a part of all "
             message += "orders, such as 0.05"
-            tell((*_SPEC, "faults", name), "out-of-range", message, "lower them")
+            report((*_SPEC, "faults", name), "out-of-range", message, "lower them")
 
 
-def _check_cluster(spec: SpecForm, tell: Tell) -> None:
+def _check_cluster(spec: SpecForm, report: ErrorReport) -> None:
     if bool(spec.queues) == bool(spec.manifests):
         found = "both queues and manifests" if spec.queues else "neither queues nor manifests"
         code = "contradiction" if spec.queues else "missing-field"
-        tell(_SPEC, code, f"found {found}, expected one of them", "write one of them")
+        report(_SPEC, code, f"found {found}, expected one of them", "write one of them")
     if spec.queues and not spec.cluster.nodes:
         message = "found queues and no nodes, expected some"
-        tell((*_SPEC, "cluster", "nodes"), "missing-field", message, "add a group of nodes")
+        report((*_SPEC, "cluster", "nodes"), "missing-field", message, "add a group of nodes")
 
 
-def _check_names(spec: SpecForm, tell: Tell) -> None:
+def _check_names(spec: SpecForm, report: ErrorReport) -> None:
     seen: set[str] = set()
     for place, work in enumerate(spec.work):
         if work.name in seen:
             message = f"found a second source {quote(work.name)}, expected a name each"
-            tell((*_SPEC, "work", place, "name"), "duplicate-entry", message, "rename one of them")
+            report(
+                (*_SPEC, "work", place, "name"), "duplicate-entry", message, "rename one of them"
+            )
         seen.add(work.name)
     if not spec.work:
-        tell((*_SPEC, "work"), "missing-field", "found no work, expected some", "add a source")
+        report((*_SPEC, "work"), "missing-field", "found no work, expected some", "add a source")
 
 
-def _check_policies(spec: SpecForm, tell: Tell) -> None:
+def _check_policies(spec: SpecForm, report: ErrorReport) -> None:
     seen: set[str] = set()
     for place, form in enumerate(policy_forms(spec)):
         path = (*_SPEC, "policies", place)
         name = form.policy if form.name is None else form.name
         if name in seen:
             message = f"found a second policy {quote(name)}, expected a name each"
-            tell(path, "duplicate-entry", message, "add another name")
+            report(path, "duplicate-entry", message, "add another name")
         seen.add(name)
-        _check_variant_name(name, (*path, "name"), tell)
-        if form.policy == "kai" and form.settings:
-            message = "found settings for kai, whose only settings here are those of usage"
-            tell((*path, "settings"), "contradiction", message, "write usage in their place")
-        if form.policy != "kai" and form.usage is not None:
+        _check_variant_name(name, (*path, "name"), report)
+        rule_set = RULE_SETS[form.policy]
+        if rule_set.section is None and form.settings:
+            message = (
+                f"found settings for {form.policy}, whose only settings here are those of usage"
+            )
+            report((*path, "settings"), "contradiction", message, "write usage in their place")
+        if not rule_set.usage_axes and form.usage is not None:
             message = f"found usage for {form.policy}, under which past use does not count"
-            tell((*path, "usage"), "contradiction", message, "remove it")
-        if form.policy != "kueue" and form.fair_sharing is not None:
+            report((*path, "usage"), "contradiction", message, "remove it")
+        if not rule_set.has_fair_sharing and form.fair_sharing is not None:
             message = f"found fairSharing for {form.policy}, which has no such option"
-            tell((*path, "fairSharing"), "contradiction", message, "remove it")
+            report((*path, "fairSharing"), "contradiction", message, "remove it")
 
 
-def _check_variant_name(name: str, path: Path, tell: Tell) -> None:
-    """Tell why no run could be called after a variant, or why no command could name it."""
+def _check_variant_name(name: str, path: Path, report: ErrorReport) -> None:
+    """Report a name that no run could have, or that no command could name."""
     found = run_name_problem(name)
     if not name:
         message = "found an empty name, expected one that a folder can have"
-        tell(path, "bad-name", message, "write one, or remove it for that of the policy")
+        report(path, "bad-name", message, "write one, or remove it for that of the policy")
     elif found is not None:
         message = f"found the name {quote(name)}, {found.problem}"
-        tell(path, "bad-name", message, found.fix)
+        report(path, "bad-name", message, found.fix)
     elif set(name) & _SEPARATORS or name != name.strip():
         message = (
             f"found the name {quote(name)}, expected none with a comma, a colon or a blank at "
         )
-        message += "its ends: --policy and RESULT:VARIANT could not tell it"
-        tell(path, "bad-name", message, "write such as a dash in its place")
+        message += "its ends: --policy and RESULT:VARIANT could not name it"
+        report(path, "bad-name", message, "write such as a dash in its place")
 
 
 def policy_forms(spec: SpecForm) -> list[PolicyForm]:
-    """Return the rules that are listed, those told by name alone as well."""
+    """Return the rules that are listed, those listed by name alone as well."""
     return [
         each if isinstance(each, PolicyForm) else PolicyForm(policy=each) for each in spec.policies
     ]

@@ -1,7 +1,7 @@
 """Whether the jobs of a log can run on the cluster of a scenario, before any of them does.
 
-A job for a queue that does not exist would otherwise be met in the middle of a run, and rows that
-give no job would be missed by nobody.
+A job for a queue that does not exist would otherwise be found in the middle of a run, and rows that
+give no job would go unnoticed.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from fairlead.sim.scenario.form.fields import MORE_THAN_ANY, MOST_BASE_UNITS
 from fairlead.sim.scenario.work_part import TraceWork
 from fairlead.sim.traces.jobs_of_trace import CUT_OFF, jobs_of_trace
 from fairlead.sim.traces.tally import BROKEN_ROW, TraceTally
-from fairlead.sim.traces.tell_kind import first_lines
+from fairlead.sim.traces.trace_format import first_lines
 from fairlead.sim.traces.trace_job import TraceError
 
 _Key = TypeVar("_Key")
@@ -102,7 +102,7 @@ class _AskedFor(NamedTuple):
     sizes: Mapping[_Size, _Asked]
 
     def resources(self) -> dict[str, _Asked]:
-        """Return who asks for each resource."""
+        """Return the jobs that request each resource."""
         found: dict[str, _Asked] = {}
         for size, asked in self.sizes.items():
             for resource, _ in size.requests:
@@ -134,22 +134,22 @@ def _asked_for(jobs: Iterable[Job], notice: Callable[[str], None]) -> _AskedFor:
 
 
 def _beyond_all(path: Path, asked: _AskedFor) -> Iterator[Finding]:
-    """Tell the first pod of each resource that asks for more than there can be.
+    """Report the first pod of each resource that requests more than there can be.
 
-    No row does, but what a trace does not tell may be counted for each GPU of a large job.
+    No row does, but what a trace does not say may be counted for each GPU of a large job.
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     for size, each in asked.sizes.items():
         for resource, amount in size.requests:
-            if amount > MOST_BASE_UNITS and resource not in told:
-                told.add(resource)
+            if amount > MOST_BASE_UNITS and resource not in reported:
+                reported.add(resource)
                 message = f"found a pod with {amount:.1e} of {quote(resource)} in {each}, "
                 fix = "write less in missing of the trace"
                 yield _finding(path, "error", "out-of-range", message + MORE_THAN_ANY, fix)
 
 
 def _too_large(work: TraceWork, asked: _AskedFor, room: Room) -> Iterator[Finding]:
-    """Tell the first that can never run, and how many more there are of other sizes."""
+    """Report the first jobs that can never run, and how many more sizes there are."""
     path, preemptible = Path(work.path), work.rules.preemptible
     lacking: dict[Lack, _Asked] = {}
     for size, each in asked.sizes.items():
@@ -167,7 +167,7 @@ def _too_large(work: TraceWork, asked: _AskedFor, room: Room) -> Iterator[Findin
 
 
 def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iterator[Finding]:
-    """Tell what jobs ask for in vain; the first rule set that lacks something is enough."""
+    """Report what jobs request in vain; the first rule set that lacks something is enough."""
     path = Path(work.path)
     of_resources = asked.resources()
     for offer in offers:
@@ -194,7 +194,7 @@ def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iter
 
 
 def _fix_of_none(tally: TraceTally) -> str:
-    """Return what helps where no row gives a job: what is not cut off is told by itself."""
+    """Return what helps where no row gives a job: what is not cut off has a finding of its own."""
     kinds = {why in CUT_OFF for why, count in tally.dropped.items() if count}
     if kinds == {True} and not tally.broken:
         return "cut off less"
@@ -206,7 +206,7 @@ def _left_out(tally: TraceTally, severity: Severity) -> Iterator[Finding]:
     path = Path(tally.file)
     if tally.broken > len(tally.findings):
         message = f"found {tally.broken:,} broken rows of {tally.rows:,}, which are left out"
-        yield _finding(path, "warning", BROKEN_ROW, message, "correct them; the first are told")
+        yield _finding(path, "warning", BROKEN_ROW, message, "correct them; the first are listed")
     for why, count in sorted(tally.dropped.items()):
         if count and why not in CUT_OFF:
             message = f"found {count:,} of {tally.rows:,} rows that give no job: they {why}"

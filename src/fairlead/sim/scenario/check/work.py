@@ -5,24 +5,13 @@ from typing import Final, NamedTuple
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
-from fairlead.model.state import ClusterState
-from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.check.room import Gang
-from fairlead.sim.scenario.variant.nodes import Tell
+from fairlead.sim.scenario.variant.nodes import ErrorReport
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
 from fairlead.sim.work.arrivals import At, Every
 from fairlead.sim.work.description import ArrivingWork, Drawn, InTurn, Names, expected_jobs
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import highest_draw
-
-
-def queues_for_jobs(state: ClusterState, policy: PolicyName) -> set[str]:
-    """Return all names by which a job can say which queue it is for."""
-    if policy == "kueue":
-        doors = state.catalogue.local_queues.values()
-        named = {f"{door.namespace}/{door.name}" for door in doors}
-        return named | {door.cluster_queue for door in doors}
-    return {name for name in state.queues if not state.children(name)}
 
 
 class Offer(NamedTuple):
@@ -33,17 +22,17 @@ class Offer(NamedTuple):
 
 
 def check_work(
-    part: WorkPart, offer: Offer, path: Path, job_places: Mapping[str, Path], tell: Tell
+    part: WorkPart, offer: Offer, path: Path, job_places: Mapping[str, Path], report: ErrorReport
 ) -> None:
-    """Tell which queue or resource of *part*, at *path*, does not exist; nothing about a log.
+    """Report queues and resources of *part*, at *path*, that do not exist; nothing about a log.
 
-    *job_places* says where jobs stand that are told one by one.
+    *job_places* says where listed jobs stand.
     """
     for name, place in _queues(part, path, job_places):
         if name not in offer.queues:
             message = f"found the queue {quote(name)}, which does not exist or runs no jobs"
             hint = did_you_mean(name, offer.queues) or "name a queue with none below it"
-            tell(place, "missing-reference", message, hint)
+            report(place, "missing-reference", message, hint)
     known = offer.resources
     usual = f"ask for {', '.join(known)}" if known else "add it to the capacity of nodes"
     for each in gangs_of(part, path, job_places):
@@ -51,7 +40,7 @@ def check_work(
             if resource not in known:
                 message = f"found {quote(resource)}, which no node has"
                 hint = did_you_mean(resource, known) or usual
-                tell((*each.path, "requests"), "missing-reference", message, hint)
+                report((*each.path, "requests"), "missing-reference", message, hint)
 
 
 def _queues(
@@ -78,7 +67,7 @@ class GangAsked(NamedTuple):
 
 
 def gangs_of(part: WorkPart, path: Path, job_places: Mapping[str, Path]) -> Iterator[GangAsked]:
-    """Yield the gangs that are told in the file under *path*: none of a log.
+    """Yield the gangs that the file describes under *path*: none of a log.
 
     Of a shape it is the largest that may be drawn.
     """
@@ -135,13 +124,13 @@ class _Numbered(NamedTuple):
 
 
 class JobNames:
-    """All names that are told in the file, and all that its sources can make."""
+    """All names of jobs that the file lists, and all that its sources can make."""
 
     def __init__(
-        self, told: Mapping[str, Path], parts: Mapping[Path, WorkPart], until_ms: int | None
+        self, listed: Mapping[str, Path], parts: Mapping[Path, WorkPart], until_ms: int | None
     ) -> None:
-        """Take jobs that are *told* one by one, by name, and *parts* by where they stand."""
-        self._told = told
+        """Take the *listed* jobs by name, and *parts* by where they stand."""
+        self._listed = listed
         self._numbered = {
             part.name: _Numbered(path, _most_jobs(part, until_ms))
             for path, part in parts.items()
@@ -151,7 +140,7 @@ class JobNames:
 
     def notice(self, name: str, source: str) -> None:
         """Take notice that the log of *source* has a job called *name*. Cost: two look-ups."""
-        path = self._told.get(name)
+        path = self._listed.get(name)
         maker = self._maker(name) if path is None and self._numbered else None
         if path is None and maker is None:
             return
@@ -165,8 +154,8 @@ class JobNames:
             self._of_logs[path] = Clash((*path, "name"), message)
 
     def clashes(self) -> Iterator[Clash]:
-        """Tell names that two have: those of logs are known when all their jobs were noticed."""
-        for name, path in self._told.items():
+        """Yield names that two jobs have; those of logs are known once all jobs were noticed."""
+        for name, path in self._listed.items():
             maker = self._maker(name)
             if maker is not None:
                 message = f"found the job {quote(name)}, as the source {quote(maker)} calls one of "

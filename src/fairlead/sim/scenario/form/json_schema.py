@@ -60,7 +60,7 @@ class _Maker:
                 return {"type": "string"}
 
     def _any_of(self, kind: inspect.UnionType) -> dict[str, Any]:
-        # Null is the same as absent, and nobody needs to be offered it.
+        # Null is the same as absent, so editors need not offer it.
         choices = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
         made = [self.schema(each) for each in choices]
         return made[0] if len(made) == 1 else {"anyOf": made}

@@ -1,6 +1,6 @@
 """How a scenario file looks: every field, its type and what it means.
 
-The reader, the JSON Schema and whoever makes a simulation of it all go by these.
+The reader, the JSON Schema and the modules that build a simulation all go by these types.
 """
 
 from decimal import Decimal
@@ -26,7 +26,7 @@ API_VERSION: Final = "fairlead/v1"
 KIND: Final = "Scenario"
 MOST_NODES: Final = 50_000  # of one group
 NEVER: Final = Decimal(0)
-CYCLE_MS: Final = 1000  # the least time between cycles that nobody wrote a time for
+CYCLE_MS: Final = 1000  # the least time between cycles where the scenario says none
 FIRST_MONDAY_MS: Final = 1_767_571_200_000  # 2026-01-05T00:00:00Z
 
 
@@ -68,18 +68,18 @@ class ClusterForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
 
 
 class QueueForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """A queue for whatever rules; those who name it as parent are below it."""
+    """A queue under any rule set; queues that name it as parent are below it."""
 
     name: str
     parent: str | None = None
     guaranteed: Annotated[Quantities | None, says("What it can have whenever it asks.")] = None
     limit: Annotated[Quantities | None, says("What it may hold at most.")] = None
     weight: Annotated[Factor, says("How what is left over is divided.")] = ONE
-    priority: Annotated[int | None, says("Of the queue, under kai.")] = None
+    priority: Annotated[int | None, says("Of the queue, under rules with queue priorities.")] = None
     borrow_limit: Annotated[Quantities | None, says("At most so much above guaranteed.")] = None
     lend_limit: Annotated[Quantities | None, says("At most so much lent to others.")] = None
     min_runtime_ms: Annotated[
-        DurationMs | None, says("Nobody is evicted before it ran so long.")
+        DurationMs | None, says("No job is evicted before it ran so long.")
     ] = None
 
 
@@ -94,7 +94,7 @@ class WindowForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
 
 
 class UsageForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """How past use counts, under kai."""
+    """How past use counts, under rules that look at it."""
 
     k: Annotated[Factor | None, says("How much it counts; 0: not at all.")] = None
     window: Annotated[DurationMs | WindowForm | None, says("Else the last 7 days.")] = None
@@ -110,11 +110,13 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
 
     policy: PolicyName
     name: Annotated[str | None, says("Else that of the policy.")] = None
-    faithful: Annotated[bool, says("As the namesake does, also where we would do better.")] = False
-    fair_sharing: Annotated[bool | None, says("Under kueue; inline queues have it.")] = None
-    usage: Annotated[UsageForm | None, says("In place of that of the scenario; under kai.")] = None
+    faithful: Annotated[bool, says("Decides as the peer does, quirks included.")] = False
+    fair_sharing: Annotated[
+        bool | None, says("Under rules with that option; inline queues have it on.")
+    ] = None
+    usage: Annotated[UsageForm | None, says("In place of that of the scenario.")] = None
     settings: Annotated[
-        AsWritten, says("The section of fairlead/v1 Settings for kueue or elastic-quota.")
+        AsWritten, says("The section of fairlead/v1 Settings for the policy, if it has one.")
     ] = {}
 
 
@@ -131,7 +133,7 @@ class CycleForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
 class PodsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     """What pods need to start and to stop."""
 
-    grace_ms: Annotated[DurationMs, says("From being told to leave until it stopped.")] = 0
+    grace_ms: Annotated[DurationMs, says("From its eviction until it has stopped.")] = 0
     start_up_ms: Annotated[DurationMs, says("From its place until it works.")] = 0
     restart_ms: Annotated[DurationMs, says("In addition, after an eviction.")] = 0
 
@@ -146,7 +148,7 @@ class OrderFaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file)
 
 
 class FaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """What of a plan the cluster does not do as it is told; else it does all of it at once."""
+    """Orders that the cluster does not carry out at once; else it carries out all of them."""
 
     bind: Annotated[OrderFaultsForm, says("Of orders to start a pod.")] = OrderFaultsForm()
     evict: Annotated[OrderFaultsForm, says("Of orders to stop a pod.")] = OrderFaultsForm()

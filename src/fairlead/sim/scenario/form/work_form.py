@@ -143,11 +143,11 @@ class TraceQueuesForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file)
     others: Annotated[
         str, says("Of the rest: text with {queue}, {group} or {user}; empty: dropped.")
     ] = "{queue}"
-    untold: Annotated[str, says("Where the trace does not tell; empty: dropped.")] = "default"
+    untold: Annotated[str, says("Where the trace does not say; empty: dropped.")] = "default"
 
 
 class MissingForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """What a job asks for of resources that its trace does not tell."""
+    """What a job requests of resources that its trace does not have."""
 
     per_gpu: Quantities = {}
     per_cpu: Quantities = {}
@@ -158,9 +158,11 @@ class TraceForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     """Jobs that a real cluster once had."""
 
     path: Annotated[str, says("The log, seen from the folder of this file; may be gzipped.")]
-    kind: Annotated[Literal["swf", "sacct", "csv"] | None, says("Else told from the file.")] = None
+    kind: Annotated[
+        Literal["swf", "sacct", "csv"] | None, says("Else recognised from the file.")
+    ] = None
     columns: ColumnsForm | None = None
-    time_zone: Annotated[str, says("Of times that do not tell theirs.")] = "UTC"
+    time_zone: Annotated[str, says("Of times without one.")] = "UTC"
     from_ms: Annotated[DurationMs | None, says("Since the first job of the trace.")] = None
     until_ms: Annotated[DurationMs | None, says("Jobs that came then are cut off.")] = None
     from_time_ms: Annotated[TimeMs | None, says("The same by date.")] = None
@@ -175,7 +177,7 @@ class TraceForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     missing: MissingForm = MissingForm()
     pod_at_most: Annotated[Quantities, says("A job with more is cut into several pods.")] = {}
     gang: Annotated[bool, says("All pods start together; else one is enough.")] = True
-    priority: Annotated[int, says("Of jobs whose trace tells none.")] = 0
+    priority: Annotated[int, says("Of jobs whose trace has none.")] = 0
     preemptible: bool = True
     checkpoint_ms: DurationMs | None = None
     allow_broken: Annotated[bool, says("Read on although many rows are broken.")] = False

@@ -28,7 +28,7 @@ from fairlead.sim.scenario.form.work_form import (
     WorkForm,
 )
 from fairlead.sim.scenario.read.defect_path import defect_path, in_words_of_file
-from fairlead.sim.scenario.variant.nodes import Tell
+from fairlead.sim.scenario.variant.nodes import ErrorReport
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
 from fairlead.sim.traces.column_map import AmountColumn, ColumnMap, TimeColumn
 from fairlead.sim.traces.trace_job import TraceError
@@ -80,7 +80,7 @@ def _curve(value: DrawnForm[int, int | Decimal]) -> Number:
         )
     form = value.lognormal
     if form is None:
-        return 1  # no way at all, which is told
+        return 1  # no way at all, which is reported
     return LogNormal(
         median=form.median,
         mean=form.mean,
@@ -155,18 +155,20 @@ _THURSDAY_MS: Final = 3 * DAY_MS  # 1970 began on one
 
 
 class WorkConverter:
-    """Converts the sources of one scenario; all that is wrong is told."""
+    """Converts the sources of one scenario; all that is wrong is reported."""
 
-    def __init__(self, folder: str, capacity: Mapping[str, int], start_ms: int, tell: Tell) -> None:
+    def __init__(
+        self, folder: str, capacity: Mapping[str, int], start_ms: int, report: ErrorReport
+    ) -> None:
         """Take what the cluster has at the start, by resource, which loads are parts of."""
         self._folder = folder
         self._capacity = capacity
         self._start_ms = start_ms
-        self._tell = tell
-        self.job_places: dict[str, Path] = {}  # of jobs that are told one by one, by name
+        self._error = report
+        self.job_places: dict[str, Path] = {}  # of jobs that are listed, by name
 
     def part(self, work: WorkForm, written: Value, path: Path) -> WorkPart | None:
-        """Return the source that *work* describes at *path*, or None if that was told to be wrong.
+        """Return the source that *work* describes at *path*, or None after reporting an error.
 
         *written* is what the file has there.
         """
@@ -178,7 +180,7 @@ class WorkConverter:
         if kind == "jobs":
             return self._job_list(work, path)
         if not work.shapes:
-            self._tell((*path, "shapes"), "missing-field", "found no shapes", "add one or more")
+            self._error((*path, "shapes"), "missing-field", "found no shapes", "add one or more")
             return None
         return self._described(work, kind, written, path)
 
@@ -190,11 +192,11 @@ class WorkConverter:
         found = " and ".join(map(in_file, given)) or "none"
         message = f"found {found}, expected one for {what}: {', '.join(map(in_file, names))}"
         code = "contradiction" if given else "missing-field"
-        self._tell(path, code, message, "keep one of them" if given else "add one of them")
+        self._error(path, code, message, "keep one of them" if given else "add one of them")
         return None
 
     def _has_only_its_own(self, work: WorkForm, kind: str, path: Path) -> bool:
-        """Tell which fields beside its kind a source would not look at."""
+        """Report fields that a source of this kind does not read."""
         given = [name for name in _BESIDE if getattr(work, name) is not None]
         others = [name for name in given if name not in _USED_BY[kind]]
         for name in others:
@@ -202,13 +204,13 @@ class WorkConverter:
             fix = "remove it"
             if kind == "trace" and name == "queue":
                 fix = "remove it, or write queues: {others: NAME} in the trace to send all there"
-            self._tell((*path, name), "contradiction", message, fix)
+            self._error((*path, name), "contradiction", message, fix)
         for name in ("queue", "user"):
             if kind == "jobs" and isinstance(getattr(work, name), NamesForm):
-                message = (
-                    f"found several names for jobs that are told one by one, expected one {name}"
+                message = f"found several names for listed jobs, expected one {name}"
+                self._error(
+                    (*path, name), "contradiction", message, f"write the {name} of each job"
                 )
-                self._tell((*path, name), "contradiction", message, f"write the {name} of each job")
                 return False
         return not others
 
@@ -225,7 +227,7 @@ class WorkConverter:
             place = (*path, *defect_path(written, defect.field))
             problem = in_words_of_file(defect.problem, defect.field)
             fix = in_words_of_file(defect.fix, defect.field)
-            self._tell(place, "out-of-range", problem, fix)
+            self._error(place, "out-of-range", problem, fix)
         return found if is_sound else None
 
     def _are_drawn_in_one_way(self, shapes: tuple[ShapeForm, ...], path: Path) -> bool:
@@ -263,7 +265,7 @@ class WorkConverter:
         assert work.shapes is not None
         if not isinstance(work.queue, str):
             message = "found no single queue, expected one: a backlog belongs to one queue"
-            self._tell((*path, "queue"), "missing-field", message, "name one queue")
+            self._error((*path, "queue"), "missing-field", message, "name one queue")
             return None
         return Backlog(
             name=work.name,
@@ -280,7 +282,7 @@ class WorkConverter:
     def _names(self, names: str | NamesForm | None, path: Path) -> Names | None:
         match names:
             case None:
-                self._tell(path, "missing-field", "found no queue", "name one")
+                self._error(path, "missing-field", "found no queue", "name one")
                 return None
             case str():
                 return names
@@ -335,10 +337,10 @@ class WorkConverter:
 
     def _rate(self, form: PoissonForm | BurstsForm, path: Path) -> Rate | None:
         given = {"perHour": form.per_hour, "load": form.load}
-        told = [name for name, value in given.items() if value is not None]
-        if len(told) != 1:
-            found = "both perHour and load" if told else "neither perHour nor load"
-            self._tell(path, "missing-field", f"found {found}, expected one", "write one of them")
+        written = [name for name, value in given.items() if value is not None]
+        if len(written) != 1:
+            found = "both perHour and load" if written else "neither perHour nor load"
+            self._error(path, "missing-field", f"found {found}, expected one", "write one of them")
             return None
         if form.per_hour is not None:
             return PerHour(arrivals=form.per_hour)
@@ -351,7 +353,7 @@ class WorkConverter:
             is_named = form.load_of is not None
             fix = "name what nodes have" if is_named else "add loadOf, and name what nodes have"
             field = (*path, "loadOf" if is_named else "load")
-            self._tell(field, "missing-reference", message, fix)
+            self._error(field, "missing-reference", message, fix)
             return None
         return Load(load=form.load, resource=resource, capacity=capacity)
 
@@ -368,7 +370,7 @@ class WorkConverter:
     def _job_list(self, work: WorkForm, path: Path) -> JobList | None:
         if not work.jobs:
             message = "found no jobs, expected one or more"
-            self._tell((*path, "jobs"), "missing-field", message, "add one, or remove the source")
+            self._error((*path, "jobs"), "missing-field", message, "add one, or remove the source")
             return None
         jobs = []
         for place, form in enumerate(work.jobs):
@@ -382,20 +384,20 @@ class WorkConverter:
     def _job(self, work: WorkForm, form: JobForm, usual: str, path: Path) -> Job | None:
         queue = form.queue or (work.queue if isinstance(work.queue, str) else None)
         if queue is None:
-            self._tell((*path, "queue"), "missing-field", "found no queue", "name one")
+            self._error((*path, "queue"), "missing-field", "found no queue", "name one")
             return None
         if form.min_pods is not None and form.min_pods > form.pods:
             message = f"found {form.min_pods}, expected at most the {form.pods} pods"
-            self._tell((*path, "minPods"), "contradiction", message, "lower it")
+            self._error((*path, "minPods"), "contradiction", message, "lower it")
             return None
         name = form.name or usual
         if name in self.job_places:
             message = f"found a second job {quote(name)}, expected a name each"
-            self._tell((*path, "name"), "duplicate-entry", message, "rename one of them")
+            self._error((*path, "name"), "duplicate-entry", message, "rename one of them")
             return None
         self.job_places[name] = path
         if form.run_ms == 0:
-            self._tell((*path, "run"), "out-of-range", "found 0, expected more", "write 1ms")
+            self._error((*path, "run"), "out-of-range", "found 0, expected more", "write 1ms")
             return None
         return Job(
             name=name,
@@ -422,11 +424,11 @@ class WorkConverter:
             check_rules(rules)
         except TraceError as wrong:
             field = [in_file(step) for step in wrong.field.split(".") if step]
-            self._tell((*path, "trace", *field), "out-of-range", wrong.problem, wrong.fix)
+            self._error((*path, "trace", *field), "out-of-range", wrong.problem, wrong.fix)
             return None
         if not file.is_file():
             message = f"found the trace {quote(work.trace.path)}, which is no file"
-            self._tell((*path, "trace", "path"), "unreadable", message, "name a log that exists")
+            self._error((*path, "trace", "path"), "unreadable", message, "name a log that exists")
             return None
         return TraceWork(name=work.name, path=str(file), rules=rules, jobs_at_most=work.at_most)
 

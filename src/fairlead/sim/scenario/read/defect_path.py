@@ -12,7 +12,7 @@ _STEP: Final = re.compile(r"\[(?P<place>[0-9]+)\]|(?P<name>[^.\[\]]+)")
 _SPELT: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 _WHOLE: Final = re.compile(r"(?<![0-9.eE+-])-?[0-9]+(?![0-9.eE])")
 _NO_TIMES: Final = frozenset({"sigma", "shape", "alpha", "values"})
-"""What is told of these, also of a length of time, is no length: its weights, for one."""
+"""Numbers in findings about these are no lengths of time: weights, for example."""
 _OTHER_NAMES: Final = {
     "submit_ms": "times",
     "jobs_at_most": "atMost",

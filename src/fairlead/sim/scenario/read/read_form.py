@@ -1,6 +1,6 @@
 """Reads a form field by field, as its types say, so that one description serves for everything.
 
-Each field goes through a `Cursor`, so that every mistake is told with its line and its cure.
+Each field goes through a `Cursor`, so that every mistake is reported with its line and its fix.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,11 +57,11 @@ class _Reader:
                 default = field.default_factory()
             usual = REQUIRED if default is msgspec.NODEFAULT else default
             found[field.name] = self.value(at, written, field.encode_name, field.type, usual)
-        self._tell_places(at, written, kind)
+        self._report_misplaced(at, written, kind)
         return kind.cls(**found)
 
-    def _tell_places(self, at: Cursor, written: Mapping, kind: inspect.StructType) -> None:
-        """Tell of an unknown field where below it would be one; of others the cursor tells."""
+    def _report_misplaced(self, at: Cursor, written: Mapping, kind: inspect.StructType) -> None:
+        """Report an unknown field that a mapping below has; the cursor reports the others."""
         known = {field.encode_name for field in kind.fields}
         for key in written:
             places = [] if key in known else list(_places_below(kind, written, key))
@@ -219,7 +219,7 @@ def _refuse_beyond_all(resource: str, value: Value) -> None:
 
 def _as_written(at: Cursor, written: Mapping, key: str, usual: Any) -> Any:
     value = written.get(key)
-    inner = at.mapping(key)  # tells what is no mapping
+    inner = at.mapping(key)  # reports what is no mapping
     inner.ignore(*inner.keys())
     return value if isinstance(value, dict) else usual
 

@@ -18,7 +18,6 @@ from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.check.advice import (
-    Doubt,
     evicted_all_the_same,
     inexpressible,
     pods_of_nothing,
@@ -34,7 +33,6 @@ from fairlead.sim.scenario.check.work import (
     Offer,
     check_work,
     gangs_of,
-    queues_for_jobs,
 )
 from fairlead.sim.scenario.form.scenario_form import (
     API_VERSION,
@@ -43,18 +41,18 @@ from fairlead.sim.scenario.form.scenario_form import (
     ScenarioForm,
     SpecForm,
 )
-from fairlead.sim.scenario.kueue_nodes import unseen_by_kueue
-from fairlead.sim.scenario.policy_overrides import PolicyOverrides
 from fairlead.sim.scenario.read.convert_work import WorkConverter
 from fairlead.sim.scenario.read.read_form import read_form
+from fairlead.sim.scenario.rule_set import ScenarioWarning
+from fairlead.sim.scenario.rule_sets import RULE_SETS, WITH_USAGE
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.variant.load_variant import load_variant
-from fairlead.sim.scenario.variant.nodes import Tell, check_changes, take_out_later_nodes
-from fairlead.sim.scenario.variant.objects import told_of_scenario, told_where_named
+from fairlead.sim.scenario.variant.nodes import ErrorReport, check_changes, take_out_later_nodes
+from fairlead.sim.scenario.variant.objects import reported_where_named
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
 
-_MOST_KINDS: Final = 5  # that are told of a file with other objects
+_MOST_KINDS: Final = 5  # that are listed of a file with other objects
 _ROOM: Final[Mapping[Kind, str]] = {
     "pod": "ask for less in each pod, or add a node that holds it",
     "gang": "ask for fewer pods or less in each, or add nodes",
@@ -90,7 +88,7 @@ def scenario_of(
 ) -> ScenarioResult:
     """Return the scenario in *documents*, which were read from *path* with these *findings*.
 
-    Where *asked* names variants or rule sets, only of those is told how they would mislead.
+    Where *asked* names variants or rule sets, only their results are checked for being misleading.
     """
     document = _only_scenario(documents, path, findings)
     if document is None or findings.has_errors:
@@ -98,10 +96,12 @@ def scenario_of(
     folder = str(FilePath(path).parent)
     reading = _Reading(document, folder, tuple(also), findings, frozenset(asked))
     scenario = reading.scenario()
-    told = (*findings, *reading.of_objects)
-    has_errors = any(finding.severity == "error" for finding in told)
+    reported = (*findings, *reading.of_objects)
+    has_errors = any(finding.severity == "error" for finding in reported)
     assert has_errors or scenario is not None
-    in_order = sorted(told, key=lambda each: (each.file != document.source.file, each.line or 0))
+    in_order = sorted(
+        reported, key=lambda each: (each.file != document.source.file, each.line or 0)
+    )
     return ScenarioResult(
         scenario=None if has_errors else scenario, findings=tuple(dict.fromkeys(in_order))
     )
@@ -120,7 +120,7 @@ def _only_scenario(documents: list[Document], path: str, findings: Findings) -> 
         named = first.value.get("kind")
         guess = did_you_mean(named, [KIND]) if isinstance(named, str) and not found else ""
         first.source.report(findings, "error", "unknown-kind", ("kind",), message, guess or fix)
-    elif not findings.has_errors:  # else what is wrong is told
+    elif not findings.has_errors:  # else what is wrong is reported
         message = "found no object, expected a scenario"
         findings.add("error", "unknown-kind", file=path, message=message, fix=fix)
     return None
@@ -171,7 +171,7 @@ class _Reading:
         form = read_form(self._document, ScenarioForm, self._findings)
         spec = form.spec
         if not self._findings.has_errors:
-            check_spec(spec, self._tell)
+            check_spec(spec, self._error)
         if self._findings.has_errors:
             return None
         self._warn(quotas_of_nothing(spec))
@@ -183,10 +183,10 @@ class _Reading:
         work = self._work(spec, loaded)
         if spec.duration_ms is None and any(map(is_endless, work)):
             message = "found work without end and no duration, expected one"
-            self._tell(("spec", "duration"), "missing-field", message, "add duration, such as 7d")
+            self._error(("spec", "duration"), "missing-field", message, "add duration, such as 7d")
         if not self._findings.has_errors:
-            for path, message, fix in too_large(spec, work, PolicyOverrides()):
-                self._tell(path, "out-of-range", message, fix)
+            for path, message, fix in too_large(spec, work, {}):
+                self._error(path, "out-of-range", message, fix)
         return Scenario(
             name=form.metadata.name,
             file=self._source.file,
@@ -206,12 +206,11 @@ class _Reading:
         for place, form in enumerate(forms):
             if place >= listed and form and _has(loaded, form.policy):
                 continue
-            variant = load_variant(spec, self._source.file, self._folder, form, place)
-            told = told_of_scenario(
-                variant.result.findings, variant.text_name, variant.objects, self._source
+            result = load_variant(spec, self._source, self._folder, form, place)
+            self.of_objects += reported_where_named(
+                result.findings, spec, self._folder, self._source
             )
-            self.of_objects += told_where_named(told, spec, self._folder, self._source)
-            assembled = variant.result.assembled
+            assembled = result.assembled
             if assembled is None:
                 continue
             named = form or PolicyForm(policy=assembled.policy)
@@ -219,17 +218,19 @@ class _Reading:
             state = assembled.state
             nodes = self._check_state(spec, state)
             found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
-            self._doubt(spec, state, found)
+            self._warn_of_results(spec, state, found)
             loaded.append(_Loaded(found, state, nodes))
-        if spec.usage is not None and not _has(loaded, "kai"):
+        if spec.usage is not None and not any(_has(loaded, policy) for policy in WITH_USAGE):
             message = "found usage and no policy that looks at past use"
-            self._report("advice", ("spec", "usage"), "no-effect", message, "add the policy kai")
+            fix = f"add the policy {' or '.join(WITH_USAGE)}"
+            self._report("advice", ("spec", "usage"), "no-effect", message, fix)
         is_whole = not any(each.severity == "error" for each in self.of_objects)
         return loaded if is_whole and not self._findings.has_errors else []
 
     def _advise(self, spec: SpecForm, form: PolicyForm) -> None:
         if spec.queues:
-            for path, message in inexpressible(QueueTree(spec.queues, spec.cluster), form.policy):
+            tree = QueueTree(spec.queues, spec.cluster)
+            for path, message in inexpressible(tree, RULE_SETS[form.policy]):
                 fix = f"remove it, or do not compare by it under {form.policy}"
                 self._report("advice", path, "no-effect", message, fix)
 
@@ -237,21 +238,21 @@ class _Reading:
         """Check what is known of the cluster only when its objects are read; return all nodes."""
         if state.workloads:
             message = f"found {len(state.workloads)} workloads in the manifests, expected none: "
-            message += "all work of a simulation is told under work"
+            message += "all work of a simulation is listed under work"
             fix = "name only manifests with queues, nodes and settings"
-            self._tell(("spec", "manifests"), "contradiction", message, fix)
+            self._error(("spec", "manifests"), "contradiction", message, fix)
         if not state.nodes:
             message = "found no nodes, expected some"
-            self._tell(("spec", "cluster", "nodes"), "missing-field", message, "add nodes")
+            self._error(("spec", "cluster", "nodes"), "missing-field", message, "add nodes")
         let_foreign_pods_leave(state)
         nodes = take_out_later_nodes(spec.cluster, state)
-        check_changes(spec.cluster, [name for name in nodes if name in state.nodes], self._tell)
+        check_changes(spec.cluster, [name for name in nodes if name in state.nodes], self._error)
         return nodes
 
     def _work(self, spec: SpecForm, loaded: list[_Loaded]) -> tuple[WorkPart, ...]:
         first = loaded[0].state
         capacity = dict(zip(first.resources, first.capacity, strict=True))
-        converter = WorkConverter(self._folder, capacity, spec.start_ms, self._tell)
+        converter = WorkConverter(self._folder, capacity, spec.start_ms, self._error)
         parts: dict[Path, WorkPart] = {}
         for place, form in enumerate(spec.work):
             path: Path = ("spec", "work", place)
@@ -261,14 +262,14 @@ class _Reading:
         names = JobNames(converter.job_places, parts, spec.duration_ms)
         self._check_work(parts, converter.job_places, loaded, names)
         for clash in names.clashes():
-            self._tell(clash.path, "duplicate-entry", clash.message, RENAME)
+            self._error(clash.path, "duplicate-entry", clash.message, RENAME)
         self._advise_late_jobs(spec, parts.values(), converter.job_places)
         return tuple(parts.values())
 
     def _advise_late_jobs(
         self, spec: SpecForm, parts: Iterable[WorkPart], job_places: Mapping[str, Path]
     ) -> None:
-        """Tell jobs that are told one by one and come when all is over."""
+        """Report listed jobs that are submitted after the end."""
         for part in parts:
             for job in part.jobs if isinstance(part, JobList) else ():
                 if spec.duration_ms is not None and job.submit_ms >= spec.duration_ms:
@@ -287,7 +288,7 @@ class _Reading:
     ) -> None:
         """Check whether jobs can run on the cluster."""
         offers = [
-            Offer(queues_for_jobs(state, variant.policy), state.resources)
+            Offer(RULE_SETS[variant.policy].queues_for_jobs(state), state.resources)
             for variant, state, _ in loaded
         ]
         room = self._room(loaded)
@@ -299,7 +300,7 @@ class _Reading:
                 continue
             for offer in offers:
                 before = len(self._findings)
-                check_work(part, offer, path, job_places, self._tell)
+                check_work(part, offer, path, job_places, self._error)
                 if len(self._findings) > before:
                     break  # the other rule sets would say the same
             else:
@@ -309,37 +310,37 @@ class _Reading:
                         self._report("warning", each.path, "unusable", message, _ROOM[lack.kind])
 
     def _room(self, loaded: Sequence[_Loaded]) -> Room:
-        """Return what bounds gangs; nodes are the same under all rules, but Kueue sees none."""
+        """Return what bounds gangs; nodes are the same under all rules that see any."""
         nodes = next(
             (
                 PodRoom(each.nodes.values(), each.state)
                 for each in loaded
-                if each.variant.policy != "kueue"
+                if RULE_SETS[each.variant.policy].sees_nodes
             ),
             None,
         )
         queues: dict[PolicyName, QueueRoom] = {}
         for variant, state, _ in loaded:
             if variant.policy not in queues and self._is_asked_for(variant):
-                queues[variant.policy] = QueueRoom(state, variant.policy)
+                queues[variant.policy] = QueueRoom(state, RULE_SETS[variant.policy])
         return Room(nodes, queues)
 
-    def _doubt(self, spec: SpecForm, state: ClusterState, variant: Variant) -> None:
-        """Tell what the results of *variant* would not show as it is meant, if they are wanted."""
+    def _warn_of_results(self, spec: SpecForm, state: ClusterState, variant: Variant) -> None:
+        """Report how the results of *variant* would mislead, if they are asked for."""
         if self._is_asked_for(variant):
-            if variant.policy == "kueue":
-                self._warn(unseen_by_kueue(spec, state))
-            self._warn(evicted_all_the_same(spec.work, variant.policy))
+            rule_set = RULE_SETS[variant.policy]
+            self._warn(rule_set.warnings(spec, state))
+            self._warn(evicted_all_the_same(spec.work, rule_set))
 
     def _is_asked_for(self, variant: Variant) -> bool:
         return not self._asked or bool(self._asked & {variant.name, variant.policy})
 
-    def _warn(self, doubts: Iterable[Doubt]) -> None:
+    def _warn(self, doubts: Iterable[ScenarioWarning]) -> None:
         for path, code, message, fix in doubts:
             self._report("warning", path, code, message, fix)
 
     @property
-    def _tell(self) -> Tell:
+    def _error(self) -> ErrorReport:
         return lambda path, code, message, fix: self._report("error", path, code, message, fix)
 
     def _report(self, severity: Severity, path: Path, code: str, message: str, fix: str) -> None:

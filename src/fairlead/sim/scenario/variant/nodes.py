@@ -1,6 +1,7 @@
 """The nodes of a scenario: those of the start, those that come later, and when which are lost."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -15,8 +16,8 @@ from fairlead.sim.scenario.form.fields import added_up, full_names
 from fairlead.sim.scenario.form.scenario_form import ClusterForm, NodeGroupForm
 from fairlead.sim.scenario.variant.objects import MadeObject
 
-Tell = Callable[[Path, str, str, str], None]
-"""Reports an error: where, its code, what is wrong, and how to mend it."""
+ErrorReport = Callable[[Path, str, str, str], None]
+"""Reports an error: where, its code, what is wrong, and how to fix it."""
 
 _PATH: Path = ("spec", "cluster")
 
@@ -46,7 +47,7 @@ def node_objects(cluster: ClusterForm) -> Iterator[MadeObject]:
         }
         taints = [msgspec.to_builtins(taint) for taint in group.taints]
         for name in node_names(group):
-            node = {
+            node: dict[str, Any] = {
                 "apiVersion": "v1",
                 "kind": "Node",
                 "metadata": {"name": name, "labels": group.labels},
@@ -91,31 +92,31 @@ def node_changes(
     )
 
 
-def check_changes(cluster: ClusterForm, first: Sequence[str], tell: Tell) -> None:
-    """Tell which changes cannot be, where the nodes called *first* are there at the start."""
+def check_changes(cluster: ClusterForm, first: Sequence[str], report: ErrorReport) -> None:
+    """Report impossible changes, where the nodes called *first* exist at the start."""
     groups = _names_by_group(cluster)
     there = set(first)
     known = {*there, *groups, *(name for names in groups.values() for name in names)}
     for place, change in enumerate(cluster.changes):
         path = (*_PATH, "changes", place)
         if not change.lose and change.add is None:
-            tell(path, "missing-field", "found neither lose nor add", "add one of them")
+            report(path, "missing-field", "found neither lose nor add", "add one of them")
         if change.for_ms is not None and not change.lose:
-            tell((*path, "for"), "contradiction", "found for without lose", "remove it")
+            report((*path, "for"), "contradiction", "found for without lose", "remove it")
         if change.for_ms == 0:
             message = "found 0s, expected more: nodes cannot be back when they are lost"
-            tell((*path, "for"), "out-of-range", message, "write 1ms or more")
+            report((*path, "for"), "out-of-range", message, "write 1ms or more")
         for at, name in enumerate(change.lose):
             if name not in known:
                 hint = did_you_mean(name, known) or "name a node or a group of nodes"
                 message = f"found the node {quote(name)}, which does not exist"
-                tell((*path, "lose", at), "missing-reference", message, hint)
+                report((*path, "lose", at), "missing-reference", message, hint)
                 return
     for step in _steps(cluster, groups):
         for name in step.go:
             if name not in there:
                 message = f"found the node {quote(name)}, which is not there at that time"
-                tell((*_PATH, "changes", step.place), "contradiction", message, "check the times")
+                report((*_PATH, "changes", step.place), "contradiction", message, "check the times")
         there.difference_update(step.go)
         there.update(step.come)
 

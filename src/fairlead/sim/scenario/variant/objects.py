@@ -1,94 +1,115 @@
-"""Objects of the peers that stand for parts of a scenario, and findings about them told as of it.
+"""Objects of the peers that stand for parts of a scenario, and findings about them.
 
-What a scenario says in its own words becomes the objects that users would write, and the readers of
-those check it. Each object stands on a line of its own, so that a line tells what it was made from.
+What a scenario says in its own words becomes the objects that users would write. The readers of
+manifests check them like any other object: each knows from where in the scenario it was made, so
+that whatever is found in it is reported there.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path as FilePath
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-from fairlead.errors import Finding
-from fairlead.manifest.text.documents import Source
+from fairlead.errors import Finding, Severity
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.documents import Document, Source
 from fairlead.manifest.text.files import STDIN
 from fairlead.manifest.text.path import Path, path_text, quote
+from fairlead.manifest.text.piece import Piece
+from fairlead.manifest.text.values import Mapping
 from fairlead.sim.scenario.form.scenario_form import SpecForm
 
-_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 _NOWHERE: Final[Path] = ("spec",)
-_PLAIN_STEP: Final = re.compile(r"\.([A-Za-z0-9_-]+)")
+_FIX: Final = (
+    "name a file or folder that exists and that you may read, seen from this file's folder"
+)
+
+
+class _FileWithoutLines(Piece):
+    """A scenario file whose text is not at hand."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    @property
+    def file(self) -> str:
+        return self._file
+
+    def line_of(self, path: Path) -> None:
+        """Return None: a path has no line."""
+
+
+def source_without_lines(file: str) -> Source:
+    """Return the source of a scenario that was read before from *file*."""
+    return Source(piece=_FileWithoutLines(file), path=())
 
 
 class MadeObject(NamedTuple):
     """An object, and where in the scenario it comes from; None: from nowhere in particular."""
 
-    value: Mapping[str, Any]
+    value: Mapping
     origin: Path | None
     below: Path = ()  # the part of the object that stands in the scenario as it is
-    unwritten: tuple[Path, ...] = ()  # parts of it that nobody asked for
+    unwritten: tuple[Path, ...] = ()  # parts of it that the scenario does not ask for
+
+    def document(self, scenario: Source) -> Document:
+        """Return the object as a document; findings about it point into *scenario*."""
+        return Document(source=MadeSource.of(self, scenario), value=self.value)
 
 
-def text_of(objects: Iterable[MadeObject]) -> str:
-    """Return *objects* as JSON, one a line."""
-    return "".join(f"{_ENCODER.encode(each.value).decode()}\n" for each in objects)
+class MadeSource(Source, frozen=True, kw_only=True):
+    """The place in a scenario of an object that was made from it."""
 
+    kind: str
+    below: Path
+    is_written: bool  # whether the object comes from somewhere in the scenario
+    unwritten: tuple[Path, ...]
 
-def told_of_scenario(
-    findings: Iterable[Finding], name: str, objects: Sequence[MadeObject], source: Source
-) -> list[Finding]:
-    """Return *findings* with those about the text *name* moved to where its objects come from.
-
-    Advice about what comes from nowhere is left out: no user can follow it. What would be told
-    twice, because several objects come from one place, is told once.
-    """
-    told: dict[Finding, None] = {}
-    other_place = re.compile(re.escape(name) + ":([0-9]+)")
-    for found in findings:
-        message = other_place.sub(
-            lambda place: _place(objects[int(place[1]) - 1], source), found.message
+    @classmethod
+    def of(cls, made: MadeObject, scenario: Source) -> "MadeSource":
+        """Return where *made* comes from in *scenario*."""
+        return cls(
+            piece=scenario.piece,
+            path=(*scenario.path, *(made.origin or _NOWHERE)),
+            kind=str(made.value["kind"]),
+            below=made.below,
+            is_written=made.origin is not None,
+            unwritten=made.unwritten,
         )
-        finding = msgspec.structs.replace(found, message=message)
-        if finding.file != name:
-            told[finding] = None
-            continue
-        made = objects[(finding.line or 1) - 1]
-        if finding.severity != "advice" or _is_written(finding, made):
-            told[_moved(finding, made, source)] = None
-    return list(told)
 
+    def locate(self, path: Path) -> int | None:
+        """Return the line, from 1, of what *path* of the object was made from."""
+        return super().locate(self._in_scenario(path))
 
-def _place(made: MadeObject, source: Source) -> str:
-    """Say where in the scenario an object comes from, as findings about two objects do."""
-    return f"{source.file}:{source.locate(made.origin or _NOWHERE)}"
+    def path_text(self, path: Path = ()) -> str:
+        """Write what *path* of the object was made from, as seen from the root of the scenario."""
+        return super().path_text(self._in_scenario(path))
 
+    def report(
+        self,
+        findings: Findings,
+        severity: Severity,
+        code: str,
+        path: Path,
+        message: str,
+        fix: str = "",
+    ) -> None:
+        """Put a remark about what *path* was made from into *findings*.
 
-def _is_written(finding: Finding, made: MadeObject) -> bool:
-    return made.origin is not None and finding.path not in map(path_text, made.unwritten)
+        Advice about what the scenario does not say is left out: its user cannot follow it.
+        """
+        if severity == "advice" and (not self.is_written or path in self.unwritten):
+            return
+        if not self._is_as_written(path):
+            message += f" ({path_text(path)} of the {self.kind} that stands for it)"
+        super().report(findings, severity, code, path, message, fix)
 
+    def _is_as_written(self, path: Path) -> bool:
+        return bool(self.below) and path[: len(self.below)] == self.below
 
-def _moved(finding: Finding, made: MadeObject, source: Source) -> Finding:
-    origin = made.origin or _NOWHERE
-    start = path_text(made.below)
-    kept = bool(made.below) and finding.path.startswith(start)
-    rest = finding.path.removeprefix(start) if kept else ""
-    message = finding.message
-    if not kept:
-        message += f" ({finding.path} of the {made.value['kind']} that stands for it)"
-    return msgspec.structs.replace(
-        finding,
-        file=source.file,
-        line=source.locate((*origin, *_PLAIN_STEP.findall(rest))),
-        path=path_text(origin) + rest,
-        message=message,
-    )
-
-
-_FIX: Final = (
-    "name a file or folder that exists and that you may read, seen from this file's folder"
-)
+    def _in_scenario(self, path: Path) -> Path:
+        return path[len(self.below) :] if self._is_as_written(path) else ()
 
 
 def manifest_file(folder: str, named: str) -> str:
@@ -97,12 +118,12 @@ def manifest_file(folder: str, named: str) -> str:
     return f"./{STDIN}" if file == STDIN else file
 
 
-def told_where_named(
+def reported_where_named(
     findings: Iterable[Finding], spec: SpecForm, folder: str, source: Source
 ) -> Iterator[Finding]:
     """Yield *findings* with those about whole inputs moved to where *spec* names them.
 
-    The file of a folder that cannot be read stays where it is: nobody names it.
+    The file of a folder that cannot be read stays where it is: the scenario does not name it.
     """
     places = {manifest_file(folder, name): place for place, name in enumerate(spec.manifests)}
     for found in findings:

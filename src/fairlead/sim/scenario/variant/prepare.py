@@ -4,7 +4,6 @@ from fairlead.errors import ManifestError
 from fairlead.model.execution.after_plan import let_foreign_pods_leave
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy, Settings, make_policy
-from fairlead.policy.kai.settings import KaiSettings
 from fairlead.sim.engine.faults import Faults, OrderFaults
 from fairlead.sim.engine.job_progress import Delays
 from fairlead.sim.engine.live_jobs import Listener
@@ -13,9 +12,11 @@ from fairlead.sim.engine.simulation import Simulation, Watcher
 from fairlead.sim.engine.simulation_rules import NodeChange, SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.scenario.form.scenario_form import CYCLE_MS, OrderFaultsForm, SpecForm
+from fairlead.sim.scenario.rule_sets import RULE_SETS
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.variant.load_variant import load_variant, settings_of, usage_form
 from fairlead.sim.scenario.variant.nodes import node_changes, take_out_later_nodes
+from fairlead.sim.scenario.variant.objects import source_without_lines
 from fairlead.sim.scenario.work_part import source_of
 from fairlead.sim.work.source import AllWork
 from fairlead.usage.entries import Entry
@@ -48,7 +49,7 @@ class Prepared:
         self.past_use = past_use
 
     def simulation(self, listener: Listener, watcher: Watcher | None = None) -> Simulation:
-        """Return the simulation at its start; *watcher* is told what changed before time passes."""
+        """Return the simulation at its start; *watcher* is called before time passes."""
         return Simulation(
             self.state,
             self.policy,
@@ -73,20 +74,22 @@ def prepare(
     """
     spec = scenario.spec
     place = scenario.variants.index(variant)
-    loaded = load_variant(spec, scenario.file, scenario.folder, variant.form, place).result
+    source = source_without_lines(scenario.file)
+    loaded = load_variant(spec, source, scenario.folder, variant.form, place)
     if loaded.assembled is None:
         raise ManifestError(loaded.findings)
     state = loaded.assembled.state
     let_foreign_pods_leave(state)  # no event of a simulation would
     nodes = take_out_later_nodes(spec.cluster, state)
     settings = settings_of(loaded.assembled.settings, variant.form, scenario.overrides)
+    rule_set = RULE_SETS[variant.policy]
     chosen = spec.seed if seed is None else seed
     sources = [source_of(part, chosen, spec.start_ms) for part in scenario.work]
     return Prepared(
         state=state,
         settings=settings,
         policy=make_policy(settings),
-        maker=WorkloadMaker(state, variant.policy),
+        maker=WorkloadMaker(state, rule_set.address_book(state)),
         work=AllWork(sources),
         rules=_rules(spec),
         node_changes=node_changes(spec.cluster, nodes, spec.start_ms),
@@ -136,13 +139,14 @@ def _past_use(
     settings: Settings,
     history: tuple[Entry, ...],
 ) -> PastUse | None:
-    if not isinstance(settings, KaiSettings) or settings.usage is None:
+    usage = RULE_SETS[variant.policy].usage(settings)
+    if usage is None:
         return None
-    every_ms = scenario.overrides.fetch_interval_ms
+    every_ms: int | None = scenario.overrides.get("fetchInterval")
     form = usage_form(scenario.spec, variant.form)
-    source = settings.usage.source
+    source = usage.source
     if every_ms is None and form is not None:
         every_ms = form.fetch_interval_ms
     if every_ms is None and isinstance(source, PrometheusSource):
         every_ms = source.fetch_interval_ms
-    return PastUse(state, UsageInterest(settings.usage.rules, every_ms or MINUTE_MS), history)
+    return PastUse(state, UsageInterest(usage.rules, every_ms or MINUTE_MS), history)

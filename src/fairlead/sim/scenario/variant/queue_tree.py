@@ -1,8 +1,8 @@
 """The inline queues of a scenario as a tree, with what every rule set needs to know of them.
 
-All three share quota, but only of what somebody has a guarantee or a limit of. A resource that no
-queue names is *free*: everybody may have all of it, and only the nodes bound it. Where nothing is
-guaranteed to anybody, nothing is free, and all of the cluster is divided by weight.
+Rule sets share quota, but only of resources that some queue has a guarantee or a limit of. A
+resource that no queue names is *free*: every queue may have all of it, and only the nodes bound it.
+Where no queue has a guarantee, nothing is free, and the whole cluster is divided by weight.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.sim.scenario.form.fields import added_up, full_names
 from fairlead.sim.scenario.form.scenario_form import ClusterForm, QueueForm
-from fairlead.sim.scenario.variant.nodes import Tell, first_capacity, most_capacity
+from fairlead.sim.scenario.variant.nodes import ErrorReport, first_capacity, most_capacity
 
 MOST_LEVELS: Final = 2000
 """Of queues below each other: no company is that deep, and every job is counted at each of them."""
 
 
 def in_circles(parents: Mapping[str, str | None]) -> set[str]:
-    """Return who is its own ancestor, by the parent of each. Cost: linear, however deep."""
+    """Return the queues that are their own ancestors. Cost: linear, however deep."""
     found: set[str] = set()
     passed: set[str] = set()
     for name in parents:
@@ -94,19 +94,19 @@ class QueueTree:
         return most
 
     def left_over(self) -> dict[str, int]:
-        """Return what of the cluster is guaranteed to nobody, of what is shared."""
+        """Return the capacity of shared resources that no queue is guaranteed."""
         promised = self.guaranteed_below(None)
         return {
             resource: max(0, self.capacity.get(resource, 0) - promised.get(resource, 0))
             for resource in self.shared
         }
 
-    def own_name(self, wish: str) -> str:
-        """Return a name that no queue has: *wish*, or it with a dash and more."""
+    def own_name(self, preferred: str) -> str:
+        """Return a name that no queue has: *preferred*, or it with a dash and more."""
         names = {queue.name for queue in self.queues}
-        while wish in names:
-            wish += "-0"
-        return wish
+        while preferred in names:
+            preferred += "-0"
+        return preferred
 
     def _parents_first(self) -> list[QueueForm]:
         found = list(self.children.get(None, []))
@@ -132,13 +132,18 @@ def _shared(queues: Sequence[QueueForm], there: Mapping[str, int]) -> tuple[str,
     return tuple(sorted(named))
 
 
-def check_queues(queues: Sequence[QueueForm], tell: Tell) -> None:
-    """Tell which queues have no place in a tree: two of one name, no such parent, a circle."""
+def counted(count: int, noun: str) -> str:
+    """Return such as ``1 queue`` or ``3 queues``."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def check_queues(queues: Sequence[QueueForm], report: ErrorReport) -> None:
+    """Report queues that form no tree: a second one of a name, a missing parent, a cycle."""
     by_name: dict[str, QueueForm] = {}
     for place, queue in enumerate(queues):
         if by_name.setdefault(queue.name, queue) is not queue:
             message = f"found a second queue {quote(queue.name)}, expected a name each"
-            tell((*QUEUES, place, "name"), "duplicate-object", message, "rename one of them")
+            report((*QUEUES, place, "name"), "duplicate-object", message, "rename one of them")
     parents = {name: queue.parent for name, queue in by_name.items()}
     circles, too_deep = in_circles(parents), first_too_deep(parents)
     for place, queue in enumerate(queues):
@@ -147,10 +152,10 @@ def check_queues(queues: Sequence[QueueForm], tell: Tell) -> None:
         if queue.parent not in by_name:
             hint = did_you_mean(queue.parent, by_name) or "add it, or remove parent"
             message = f"found the parent {quote(queue.parent)}, which does not exist"
-            tell((*QUEUES, place, "parent"), "missing-parent", message, hint)
+            report((*QUEUES, place, "parent"), "missing-parent", message, hint)
         elif queue.name in circles:
             message = f"found the parent {quote(queue.parent)}, which is below this queue"
-            tell((*QUEUES, place, "parent"), "cycle", message, "remove one of the parents")
+            report((*QUEUES, place, "parent"), "cycle", message, "remove one of the parents")
         elif queue.name == too_deep:
             message = f"found a queue with {MOST_LEVELS:,} above it, expected fewer levels"
-            tell((*QUEUES, place, "parent"), "too-deep", message, "leave out levels in between")
+            report((*QUEUES, place, "parent"), "too-deep", message, "leave out levels in between")

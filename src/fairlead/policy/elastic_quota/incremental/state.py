@@ -1,0 +1,280 @@
+"""What a policy keeps of one state from plan to plan, so that a plan costs what changed.
+
+Indexes and results of earlier attempts serve every plan. A plan without explanations also skips
+the workloads that cannot get anything; that needs our own mode, because the plugin's quirks make
+too much a possible reason to wait, and quotas that do not depend on one another.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Final
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import Workload
+from fairlead.policy.elastic_quota.incremental.feasibility import Feasibility, FittingPods
+from fairlead.policy.elastic_quota.incremental.pending_groups import (
+    PendingGroups,
+    SchedulingOrder,
+    ShapeGroup,
+    demands_of,
+    shape_of,
+)
+from fairlead.policy.elastic_quota.incremental.unschedulable import UnschedulableCache
+from fairlead.policy.elastic_quota.planning_context import ClusterIndexes, PlanningContext
+from fairlead.policy.elastic_quota.quota.pending_pod import readiness
+from fairlead.policy.elastic_quota.quota.usage import QuotaUsage
+from fairlead.policy.elastic_quota.scheduling.cycle import (
+    AttemptOrder,
+    EveryWorkload,
+    not_attempted_reason,
+)
+from fairlead.policy.elastic_quota.scheduling.plan import CycleSource
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
+
+
+class IncrementalState:
+    """What is kept of one state."""
+
+    def __init__(self, state: ClusterState, settings: ElasticQuotaSettings) -> None:
+        """Keep up with *state*. Cost: all pods with a node, at the first plan."""
+        self._state: Final = state
+        self._settings: Final = settings
+        self._indexes: Final = ClusterIndexes(state, settings)
+        self._results: Final = UnschedulableCache()
+        self._feasible: FeasibleSource | None = None
+
+    def serves(self, state: ClusterState) -> bool:
+        """Return whether it is this state that is kept, with the same queues."""
+        return state is self._state and self._indexes.serves(state)
+
+    def can_skip(self) -> bool:
+        """Return whether workloads that cannot get anything can be told and skipped."""
+        return self._feasible_source().is_possible
+
+    def every_workload(self) -> CycleSource:
+        """Return a source that attempts every pending workload."""
+        return RememberingSource(self._state, self._settings, self._indexes, self._results)
+
+    def feasible_workloads(self) -> CycleSource:
+        """Return a source that skips workloads; its decisions are the same without waits.
+
+        Cost: what changed since the last such plan; all pending workloads at the first one.
+        """
+        source = self._feasible_source()
+        source.update()
+        return source
+
+    def _feasible_source(self) -> "FeasibleSource":
+        if self._feasible is None or not self._feasible.is_current():
+            self._feasible = FeasibleSource(
+                self._state, self._settings, self._indexes, self._results
+            )
+        return self._feasible
+
+
+class RememberingSource:
+    """Attempts every pending workload, with indexes and results that are kept."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        settings: ElasticQuotaSettings,
+        indexes: ClusterIndexes,
+        results: UnschedulableCache,
+    ) -> None:
+        """Plan for *state*."""
+        self._state: Final = state
+        self._settings: Final = settings
+        self._indexes: Final = indexes
+        self._results: Final = results
+
+    def context(self, now_ms: int, exempt: Set[WorkloadName]) -> PlanningContext:
+        """Return a new context with the kept indexes."""
+        return PlanningContext(self._state, self._settings, now_ms, self._indexes, exempt)
+
+    def known_results(self) -> UnschedulableCache:
+        """Return the results of the cycle before."""
+        self._results.next_cycle()
+        return self._results
+
+    def attempt_order(
+        self,
+        context: PlanningContext,
+        held_back: Mapping[WorkloadName, WorkloadName],  # noqa: ARG002 - their attempts say why
+    ) -> AttemptOrder:
+        """Return every pending workload."""
+        return EveryWorkload(context.state)
+
+
+class FeasibleSource(RememberingSource):
+    """Attempts only workloads that may get something; usage and groups are kept as well."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        settings: ElasticQuotaSettings,
+        indexes: ClusterIndexes,
+        results: UnschedulableCache,
+    ) -> None:
+        """Keep up with *state*, if that is possible."""
+        super().__init__(state, settings, indexes, results)
+        self.is_possible: Final = settings.quirks == PluginQuirks() and all(
+            each.parent is None for each in state.queues.values()
+        )
+        self._layout: Final = state.layout.moment
+        self._moment: int | None = None  # up to which changes were read
+        self._queue_of: dict[WorkloadName, QueueName] = {}
+        self._quotas: Final = QuotaUsage(state, indexes.charges, settings.quirks)
+        self._groups: Final = PendingGroups()
+        self._feasibility: Final = Feasibility(
+            self._groups, self._quotas, indexes.running, FittingPods(state)
+        )
+
+    def is_current(self) -> bool:
+        """Return whether the queues are unchanged, and all other changes are known."""
+        if self._state.layout.moment != self._layout:
+            return False
+        return self._moment is None or self._state.touched.remembers(self._moment)
+
+    def context(self, now_ms: int, exempt: Set[WorkloadName]) -> PlanningContext:
+        """Return a new context with the kept indexes and usage."""
+        return PlanningContext(
+            self._state, self._settings, now_ms, self._indexes, exempt, self._quotas
+        )
+
+    def attempt_order(
+        self, context: PlanningContext, held_back: Mapping[WorkloadName, WorkloadName]
+    ) -> AttemptOrder:
+        """Return the workloads that may get something."""
+        return FeasibleWorkloads(context, self._groups, self._feasibility, held_back)
+
+    def update(self) -> None:
+        """Bring usage and groups up to date."""
+        state = self._state
+        names: Sequence[WorkloadName]
+        if self._moment is None:
+            names = list(state.workloads)
+        else:
+            names = state.touched.since(self._moment)
+        self._moment = state.touched.moment
+        changed: dict[QueueName, None] = {}
+        for name in names:
+            queue = self._queue_of.pop(name, None)
+            if queue is not None:
+                changed[queue] = None
+            self._groups.remove(name)
+            workload = state.workloads.get(name)
+            if workload is not None:
+                self._queue_of[name] = workload.queue
+                changed[workload.queue] = None
+                self._group(workload)
+        for queue in changed:
+            if queue in state.queues:
+                self._quotas.refresh(queue, state.sums[queue])
+
+    def _group(self, workload: Workload) -> None:
+        """Add a workload to its group, if it is pending and may be attempted."""
+        state = self._state
+        run = state.runs.get(workload.name)
+        if run is not None and len(run.pods) == workload.pod_count():
+            return
+        if workload.name in state.holds.workloads:
+            return
+        ready = readiness(state, workload)
+        queue = workload.queue if workload.queue in state.queues else None
+        if not_attempted_reason(workload, ready, queue) is not None:
+            return
+        if workload.name in state.promised:
+            self._groups.add(workload, None)
+            return
+        demands = demands_of(state, self._indexes.charges, workload, ready)
+        self._groups.add(workload, shape_of(workload, queue, ready, demands))
+
+
+class FeasibleWorkloads:
+    """The pending workloads that may get something, in scheduling order.
+
+    A skipped workload would wait, and its attempt would change nothing for the next ones. So would
+    workloads of the same shape as one that got nothing, until something changes.
+    """
+
+    def __init__(
+        self,
+        context: PlanningContext,
+        groups: PendingGroups,
+        feasibility: Feasibility,
+        held_back: Mapping[WorkloadName, WorkloadName],
+    ) -> None:
+        """Attempt workloads of *groups*, without those *held_back*."""
+        self._context: Final = context
+        self._groups: Final = groups
+        self._feasibility: Final = feasibility
+        self._held_back: Final = held_back
+        self._last: SchedulingOrder | None = None
+        self._group: ShapeGroup | None = None  # of the last workload
+        self._feasible: list[ShapeGroup] | None = None  # None: to be found again
+        self._not_held_back: dict[ShapeGroup, ShapeGroup] = {}
+
+    def possibly_nominated(self) -> Iterable[Workload]:
+        """Return the workloads that are nominated."""
+        return [self._workload(each) for each in self._groups.nominated]
+
+    def next_workload(self) -> Workload | None:
+        """Return the next workload that may get something. Cost: each group of equal demands."""
+        while (found := self._next()) is not None:
+            self._last, self._group = found
+            workload = self._workload(self._last)
+            if workload.name not in self._held_back:
+                return workload
+        return None
+
+    def attempted(self, workload: Workload, *, has_changed: bool) -> None:
+        """Look again at what is feasible after a change; else skip workloads of its shape."""
+        if has_changed or self._group is None:
+            self._feasible = None
+        elif self._feasible is not None and self._is_like_its_group(workload):
+            self._feasible.remove(self._group)
+
+    def _workload(self, order: SchedulingOrder) -> Workload:
+        return self._context.state.workloads[WorkloadName(order[-1])]
+
+    def _next(self) -> tuple[SchedulingOrder, ShapeGroup | None] | None:
+        """Return the next in order and its group; None: there is none."""
+        nominated, last = self._groups.nominated, self._last
+        at = 0 if last is None else bisect_right(nominated, last)
+        best: tuple[SchedulingOrder, ShapeGroup | None] | None = None
+        if at < len(nominated):
+            best = (nominated[at], None)
+        for group in self._feasible_groups():
+            order = self._without_held_back(group).after(last)
+            if order is not None and (best is None or order < best[0]):
+                best = (order, group)
+        return best
+
+    def _feasible_groups(self) -> list[ShapeGroup]:
+        if self._feasible is None:
+            self._feasibility.update()
+            self._feasible = [
+                group
+                for equal in self._groups.by_demands.values()
+                for group in self._feasibility.feasible_groups(equal)
+            ]
+        return self._feasible
+
+    def _without_held_back(self, group: ShapeGroup) -> ShapeGroup:
+        """Return a group without workloads that are held back: there may be thousands."""
+        if not self._held_back:
+            return group
+        found = self._not_held_back.get(group)
+        if found is None:
+            found = self._not_held_back[group] = ShapeGroup(group.shape)
+            found.orders.extend([each for each in group.orders if each[-1] not in self._held_back])
+        return found
+
+    def _is_like_its_group(self, workload: Workload) -> bool:
+        """Return whether its shape alone decides, because other pods do not matter."""
+        context = self._context
+        firsts = [pods[0] for pods in workload.pod_sets.ids_by_set if pods]
+        pending_pods = [context.pending_pod(workload, pod) for pod in firsts]
+        return not any(map(context.fit.depends_on_other_pods, pending_pods))

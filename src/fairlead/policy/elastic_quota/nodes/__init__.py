@@ -1,0 +1,1 @@
+"""Which pods run on which node, and which nodes can take one more."""

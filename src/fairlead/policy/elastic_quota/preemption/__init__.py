@@ -1,0 +1,1 @@
+"""Which running pods give way so that a pending pod or gang finds room."""

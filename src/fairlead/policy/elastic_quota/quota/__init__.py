@@ -1,0 +1,1 @@
+"""What each namespace is guaranteed, may use and uses, and which pods its quota admits."""

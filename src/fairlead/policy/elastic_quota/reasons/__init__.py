@@ -1,0 +1,1 @@
+"""Why a workload starts, waits or is evicted, with the numbers that were compared."""

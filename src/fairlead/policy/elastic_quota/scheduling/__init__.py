@@ -1,0 +1,1 @@
+"""One plan: every pending workload is attempted in order of priority and age."""

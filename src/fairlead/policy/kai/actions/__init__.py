@@ -1,0 +1,1 @@
+"""The cycle and its actions."""

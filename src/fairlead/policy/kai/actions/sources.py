@@ -1,0 +1,138 @@
+"""Where the rules read a state: `Sources` is what they ask, `PlainSources` the plain answer.
+
+`policy.py` puts in the incremental answer, which must be the same.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.placement.find_node import NodeFinder
+from fairlead.placement.node_index import NodeIndex
+from fairlead.placement.shared_devices import DeviceRule
+from fairlead.placement.waiting_pods import WaitingPods
+from fairlead.policy.kai.jobs.alike import (
+    JobClasses,
+    PodLabelsInUse,
+    pod_labels_in_use,
+    pod_terms_of,
+)
+from fairlead.policy.kai.jobs.gang import Gang
+from fairlead.policy.kai.jobs.stale_gangs import StaleGangs
+from fairlead.policy.kai.ordering.division import Division, DivisionNow
+from fairlead.policy.kai.ordering.pending_queues import PendingQueues, PendingSource
+from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.victims.candidates import Candidates, CandidateSource
+from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES
+
+
+class Sources(Protocol):
+    """What the rules ask about one state."""
+
+    finder: NodeFinder
+    stale_gangs: StaleGangs
+    waiting_pods: WaitingPods
+
+    @property
+    def pending(self) -> PendingSource:
+        """The pending jobs."""
+
+    @property
+    def candidates(self) -> CandidateSource:
+        """The jobs that may have to give way."""
+
+    def begin_cycle(self) -> None:
+        """Note that a cycle begins."""
+
+    @property
+    def gang(self) -> Callable[[WorkloadName], Gang]:
+        """What returns the gang of a job."""
+
+    def division(self) -> Division:
+        """Return the division of the cluster as of now."""
+
+    def service_tournament(
+        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
+    ) -> QueueTournament:
+        """Let the leaves in *versions* meet to be served.
+
+        A leaf with the same version as the last time makes the same offer.
+        """
+
+    def eviction_tournament(
+        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
+    ) -> QueueTournament:
+        """Let the leaves in *versions* meet for the next victim."""
+
+    def pod_labels_in_use(self) -> PodLabelsInUse:
+        """Return the labels that affinity terms look at."""
+
+    def has_terminating_pods(self) -> bool:
+        """Return whether any pod is terminating, ours or foreign."""
+
+
+class PlainSources:
+    """Reads one state from scratch, every time."""
+
+    def __init__(self, state: ClusterState, settings: KaiSettings) -> None:
+        """Read *state* for cycles with *settings*."""
+        self._state = state
+        self._settings = settings
+        self.finder = node_finder(state, settings)
+        self.gang: Callable[[WorkloadName], Gang] = lambda job: Gang(state.workloads[job])
+        self.candidates = Candidates(state, self.gang)
+        self.pending = PendingQueues(state, self.gang, JobClasses(state))
+        self.stale_gangs = StaleGangs(state, self.gang)
+        self.waiting_pods = waiting_pods(state)
+
+    def begin_cycle(self) -> None:
+        """Nothing is kept between cycles."""
+
+    def division(self) -> DivisionNow:
+        """Return the division of the cluster as of now."""
+        return DivisionNow(self._state, self._settings.k)
+
+    def service_tournament(
+        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
+    ) -> QueueTournament:
+        """Let the leaves in *versions* meet to be served."""
+        return QueueTournament(self._state, division.draw, division.numbers, offer, versions)
+
+    def eviction_tournament(
+        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
+    ) -> QueueTournament:
+        """Let the leaves in *versions* meet for the next victim."""
+        return QueueTournament(
+            self._state, division.draw, division.numbers, offer, versions, *EVICTION_RULES
+        )
+
+    def pod_labels_in_use(self) -> PodLabelsInUse:
+        """Return the labels that affinity terms look at."""
+        workloads = self._state.workloads.values()
+        return pod_labels_in_use(self._state, [t for each in workloads for t in pod_terms_of(each)])
+
+    def has_terminating_pods(self) -> bool:
+        """Return whether any pod is terminating, ours or foreign."""
+        runs = self._state.runs.values()
+        if any(placed.phase == "leaving" for run in runs for placed in run.pods.values()):
+            return True
+        return bool(self._state.books.leaving_foreign)
+
+
+def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
+    """Return what finds nodes in *state* as *settings* say, through all its changes."""
+    index = NodeIndex(
+        state,
+        spread_gpus=settings.gpu_placement == "spread",
+        spread_cpus=settings.cpu_placement == "spread",
+    )
+    on_devices = settings.device_placement or settings.gpu_placement
+    rule = DeviceRule(spread=on_devices == "spread", wait_to_pack=settings.faithful)
+    return NodeFinder(state, index, rule)
+
+
+def waiting_pods(state: ClusterState) -> WaitingPods:
+    """Return the pods of *state* without a place; those of non-preemptible jobs are marked."""
+    return WaitingPods(state, lambda workload: not workload.preemptible)

@@ -1,0 +1,1 @@
+"""What each queue is entitled to and may hold."""

@@ -1,0 +1,255 @@
+"""What is kept of a state from cycle to cycle, and updated where the state changed."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.selector import PodTerm
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import Workload
+from fairlead.policy.kai.actions.sources import node_finder, waiting_pods
+from fairlead.policy.kai.incremental.candidates import IncrementalCandidates
+from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
+from fairlead.policy.kai.incremental.shares import IncrementalShares
+from fairlead.policy.kai.jobs.alike import (
+    JobClasses,
+    PodLabelsInUse,
+    pod_labels_in_use,
+    pod_terms_of,
+)
+from fairlead.policy.kai.jobs.gang import Gang
+from fairlead.policy.kai.jobs.stale_gangs import (
+    IncompleteGangs,
+    StaleGangs,
+    is_broken,
+    stale_since_ms,
+)
+from fairlead.policy.kai.ordering.division import Division
+from fairlead.policy.kai.ordering.queue_order import (
+    Contender,
+    QueueNumbers,
+    contender,
+    precedes,
+)
+from fairlead.policy.kai.ordering.tournament import Draw, Offer, QueueTournament
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES
+
+
+class IncrementalSources:
+    """Everything that the rules read of one state. Law: each answer is that of `PlainSources`."""
+
+    def __init__(self, state: ClusterState, settings: KaiSettings) -> None:
+        """Track *state* for cycles with *settings*."""
+        self.state = state
+        self.finder = node_finder(state, settings)
+        self.shares = IncrementalShares(state, settings.k)
+        self.gang = KnownGangs(state).of
+        self.candidates = IncrementalCandidates(state, self.gang)
+        self.classes = JobClasses(state)
+        self.pending = IncrementalPendingQueues(state, self.gang, self.classes)
+        incomplete = IncrementalIncompleteGangs(state, self.gang)
+        self.stale_gangs = StaleGangs(state, self.gang, incomplete.read)
+        self.waiting_pods = waiting_pods(state)
+        self._terminating = TerminatingPods(state)
+        self._pod_terms = PodAffinityTerms(state)
+        self._service = IncrementalTournament(state)
+        self._eviction = IncrementalTournament(state, *EVICTION_RULES)
+
+    def begin_cycle(self) -> None:
+        """Forget departed jobs, if they are many."""
+        self.classes.drop_departed()
+
+    def division(self) -> IncrementalShares:
+        """Return the division of the cluster as of now."""
+        self.shares.catch_up()
+        return self.shares
+
+    def service_tournament(
+        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
+    ) -> QueueTournament:
+        """Let the leaves in *versions* meet to be served."""
+        return self._service.of(division.draw, division.numbers, offer, versions)
+
+    def eviction_tournament(
+        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
+    ) -> QueueTournament:
+        """Let the leaves in *versions* meet for the next victim."""
+        return self._eviction.of(division.draw, division.numbers, offer, versions)
+
+    def pod_labels_in_use(self) -> PodLabelsInUse:
+        """Return the labels that affinity terms look at."""
+        return self._pod_terms.labels_in_use()
+
+    def has_terminating_pods(self) -> bool:
+        """Return whether any pod is terminating, ours or foreign."""
+        return self._terminating.is_any()
+
+
+class KnownGangs:
+    """The gangs of the jobs of one state, each built once."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Build gangs of jobs of *state* when they are asked for."""
+        self._state = state
+        self._known: dict[WorkloadName, tuple[Workload, Gang]] = {}
+
+    def of(self, job: WorkloadName) -> Gang:
+        """Return the gang of a job."""
+        workload, known = self._state.workloads[job], self._known.get(job)
+        if known is None or known[0] is not workload:
+            if len(self._known) > 2 * len(self._state.workloads):  # most of them have departed
+                self._known.clear()
+            known = self._known[job] = workload, Gang(workload)
+        return known[1]
+
+
+class IncrementalTournament:
+    """A tournament of all leaves of one state, kept and played again where something changed."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        contend: Callable[[QueueNumbers, Amounts], Contender] = contender,
+        before: Callable[[Contender, Contender], bool] = precedes,
+    ) -> None:
+        """Compare queues as *contend* and *before* say. No queue has entered yet."""
+        self._state = state
+        self._rules = contend, before
+        self._draw: Draw | None = None
+        self._tournament: QueueTournament | None = None
+        self._versions: dict[QueueName, object] = {}
+        self._known: dict[QueueName, tuple[QueueNumbers, list[int]]] = {}  # with what was held
+        self._positions: dict[QueueName, int] = {}  # parents before children
+
+    def of(
+        self,
+        draw: Draw,
+        numbers: Mapping[QueueName, QueueNumbers],
+        offer: Offer,
+        versions: Mapping[QueueName, object],
+    ) -> QueueTournament:
+        """Return the tournament of the leaves in *versions*, with what they *offer* now.
+
+        A leaf with the same version as the last time, the very object, makes the same offer. Law:
+        it equals a new tournament, and belongs to the caller. Cost: a look at each queue, the paths
+        of the changed ones, and a copy.
+        """
+        tournament = self._tournament
+        if tournament is None or draw is not self._draw:
+            self._draw = draw
+            self._positions = {name: position for position, name in enumerate(numbers)}
+            tournament = QueueTournament(self._state, draw, numbers, offer, versions, *self._rules)
+            self._tournament = tournament
+            self._known = {name: (own, [*own.allocated]) for name, own in numbers.items()}
+        else:
+            tournament.enter_again(self._changed(numbers, versions), numbers, offer)
+        self._versions = {**versions}
+        return tournament.branch(offer, ())
+
+    def _changed(
+        self, numbers: Mapping[QueueName, QueueNumbers], versions: Mapping[QueueName, object]
+    ) -> list[QueueName]:
+        """Return the queues that may compare differently and those above, children first."""
+        known, before = self._known, self._versions
+        changed = [leaf for leaf, version in versions.items() if before.get(leaf) is not version]
+        changed += [leaf for leaf in before if leaf not in versions]
+        for name, own in numbers.items():
+            was, held = known[name]
+            if was is not own or held != own.allocated:
+                known[name] = own, [*own.allocated]
+                changed.append(name)
+        path = self._state.path
+        above = {each for name in changed for each in path(name)}
+        return sorted(above, key=self._positions.__getitem__, reverse=True)
+
+
+class _ChangedWorkloads:
+    """Reads the names of the workloads of one state that changed since the last time."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._read_at: int | None = None  # None: nothing was read
+
+    def read(self) -> Iterable[WorkloadName] | None:
+        """Return the names, or None if all workloads must be read again."""
+        touched, read_at = self._state.touched, self._read_at
+        self._read_at = touched.moment
+        if read_at is None or not touched.remembers(read_at):
+            return None
+        return touched.since(read_at) if touched.moment != read_at else ()
+
+
+class IncrementalIncompleteGangs:
+    """The incomplete gangs of one state, updated where it changed."""
+
+    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+        """Track *state*. Nothing is read yet."""
+        self._state = state
+        self._gang_of = gang_of
+        self._changes = _ChangedWorkloads(state)
+        self._broken: set[WorkloadName] = set()
+        self._remembered: set[WorkloadName] = set()
+
+    def read(self) -> IncompleteGangs:
+        """Return the incomplete gangs. Law: those of `find_incomplete`. Cost: the changed jobs."""
+        names = self._changes.read()
+        if names is None:
+            self._broken.clear()
+            self._remembered.clear()
+            names = {*self._state.runs, *self._state.memories}
+        for name in names:
+            self._broken.discard(name)
+            self._remembered.discard(name)
+            if stale_since_ms(self._state, name) is not None:
+                self._remembered.add(name)
+            if is_broken(self._state, name, self._gang_of):
+                self._broken.add(name)
+        return IncompleteGangs(self._broken, self._remembered)
+
+
+class TerminatingPods:
+    """The jobs of one state with terminating pods, updated where it changed."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Track *state*. Nothing is read yet."""
+        self._state = state
+        self._changes = _ChangedWorkloads(state)
+        self._names: set[WorkloadName] = set()
+
+    def is_any(self) -> bool:
+        """Return whether any pod is terminating, ours or foreign. Cost: the changed jobs."""
+        names = self._changes.read()
+        if names is None:
+            self._names.clear()
+            names = self._state.runs
+        for name in names:
+            run = self._state.runs.get(name)
+            if run is not None and any(placed.phase == "leaving" for placed in run.pods.values()):
+                self._names.add(name)
+            else:
+                self._names.discard(name)
+        return bool(self._names) or bool(self._state.books.leaving_foreign)
+
+
+class PodAffinityTerms:
+    """The affinity terms of all workloads of one state, updated where it changed."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Track *state*. Nothing is read yet."""
+        self._state = state
+        self._changes = _ChangedWorkloads(state)
+        self._terms: dict[WorkloadName, list[PodTerm]] = {}  # of those that have any
+
+    def labels_in_use(self) -> PodLabelsInUse:
+        """Return the labels that terms look at. Cost: changed jobs, and foreign pods with terms."""
+        workloads, names = self._state.workloads, self._changes.read()
+        if names is None:
+            self._terms.clear()
+            names = workloads
+        for name in names:
+            self._terms.pop(name, None)
+            terms = pod_terms_of(workloads[name]) if name in workloads else []
+            if terms:
+                self._terms[name] = terms
+        every = [term for own in self._terms.values() for term in own]
+        return pod_labels_in_use(self._state, every)

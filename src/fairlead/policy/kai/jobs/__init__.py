@@ -1,0 +1,1 @@
+"""One job: its gang, what makes it like others, and starting it."""

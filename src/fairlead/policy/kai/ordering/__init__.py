@@ -1,0 +1,1 @@
+"""Which queue is served next, and which job of it."""

@@ -1,0 +1,402 @@
+"""Which attempts are in vain, by bounds that are kept from cycle to cycle.
+
+In most cycles no job may take anything from others, or one of thousands may. The bounds show it
+with a look at each class of jobs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from typing import NamedTuple
+
+from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from fairlead.placement.find_node import NodeFinder
+from fairlead.placement.node_index import Growth
+from fairlead.policy.kai.actions.prefilter import ActionInputs
+from fairlead.policy.kai.fair_share.shares import KaiShare
+from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
+from fairlead.policy.kai.incremental.shares import IncrementalShares
+from fairlead.policy.kai.incremental.sources import IncrementalSources
+from fairlead.policy.kai.jobs.alike import JobClass, JobClasses
+from fairlead.policy.kai.jobs.start_job import Shortage
+from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
+from fairlead.policy.kai.ordering.pending_queues import ClassSummary, JobsByClass, PendingQueue
+from fairlead.policy.kai.ordering.tournament import Draw
+from fairlead.policy.kai.pruning.evictable_per_node import EvictablePerNode
+from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds
+from fairlead.policy.kai.pruning.room import needs_of, times
+from fairlead.policy.kai.pruning.search_bounds import AllBounds, RoomBounds
+from fairlead.policy.kai.reclaimable.gate import may_reclaim
+from fairlead.policy.kai.victims.attempt import Attempt
+from fairlead.policy.kai.victims.candidates import charge_of
+
+
+class InfeasibleClasses:
+    """Classes of jobs that lack nothing but room, until there may be more of it.
+
+    A class without room in one cycle has none in the next, until nodes have gained as many places
+    as it lacked: where a small job finished, jobs that need whole nodes need not look again.
+    """
+
+    def __init__(self, finder: NodeFinder, classes: JobClasses) -> None:
+        """Know no class yet."""
+        self._finder = finder
+        self._numbering = classes
+        self._generation = classes.generation
+        self._growth = 0  # of the room, when it was last read
+        self._shortages: dict[JobClass, Shortage] = {}
+
+    def all(self) -> Set[JobClass]:
+        """Return the classes that have no room now, as far as known.
+
+        Cost: a look at each node that gained room, for each size of pod.
+        """
+        if self._generation != self._numbering.generation:
+            self._generation = self._numbering.generation
+            self._shortages.clear()
+        growth = self._finder.growth()
+        if growth != self._growth:
+            grown = self._finder.grown_since(self._growth)
+            self._growth = growth
+            if grown is None:
+                self._shortages.clear()
+            else:
+                self._reduce_shortages(grown)
+        return self._shortages.keys()
+
+    def add(self, job_class: JobClass, shortage: Shortage) -> None:
+        """Remember what a class lacks, as of the last `all` call."""
+        self._shortages[job_class] = shortage
+
+    def _reduce_shortages(self, grown: Sequence[Growth]) -> None:
+        """Count the places that nodes gained. What they lost meanwhile is not subtracted."""
+        sizes = {shortage.size for shortage in self._shortages.values()}
+        gained = {size: sum([_gained(each, size) for each in grown]) for size in sizes}
+        for job_class, (size, places) in [*self._shortages.items()]:
+            if gained[size] >= places:
+                del self._shortages[job_class]
+            elif gained[size]:
+                self._shortages[job_class] = Shortage(size, places - gained[size])
+
+
+def _gained(grown: Growth, size: Amounts) -> int:
+    """Return for how many more pods of a size a node has room, at least 0.
+
+    A pod without requests lacks something else, of which one more node may be enough.
+    """
+    needs = needs_of(size)
+    return max(0, times(grown.after, needs) - times(grown.before, needs)) if needs else 1
+
+
+class _Known(NamedTuple):
+    """All that decides which classes of a queue may reclaim, and the answer."""
+
+    classes: JobsByClass
+    fair_share: Amounts
+    guaranteed: Limits
+    held: list[int]
+    non_preemptible: list[int]
+    reclaiming: list[JobClass]
+
+
+class ReclaimingClasses:
+    """Which classes of jobs may reclaim in each queue, kept until the queue or its jobs change."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Look at no queue yet."""
+        self._state = state
+        self._known: dict[QueueName, _Known] = {}
+        self._draw: Draw | None = None
+        self._seen = (0, 0)  # of the logs of changed queues and of changed shares
+        self._open: set[QueueName] = set()  # with a class that may reclaim
+
+    def is_any(self, division: IncrementalShares, pending: IncrementalPendingQueues) -> bool:
+        """Return whether any pending job may reclaim. Cost: the queues that changed."""
+        queues = pending.queues()
+        log, entitled = division.changes.log(), division.entitled
+        if division.draw is not self._draw:
+            self._draw = division.draw
+            self._open.clear()
+            changed = {*division.leaves}
+        else:
+            seen, seen_entitled = self._seen
+            changed = {*log.since(seen), *entitled.since(seen_entitled)}
+        self._seen = log.moment, entitled.moment
+        for name in changed:
+            queue = queues.get(name) if name in division.leaves else None
+            if queue and self.of(division.shares[name], queue.classes, pending.request):
+                self._open.add(name)
+            else:
+                self._open.discard(name)
+        return bool(self._open)
+
+    def open_queues(
+        self, pending: IncrementalPendingQueues
+    ) -> list[tuple[QueueName, PendingQueue]]:
+        """Return the queues with jobs that may reclaim, as of the last `is_any` call."""
+        queues = pending.queues()
+        return [(queue, queues[queue]) for queue in self._open]
+
+    def of(
+        self, share: KaiShare, classes: JobsByClass, request_of: Callable[[JobClass], Amounts]
+    ) -> list[JobClass]:
+        """Return which of *classes* may reclaim in the queue of *share*.
+
+        *request_of* returns what a job of a class would cost its queue. Cost: a comparison of what
+        the queue is due and holds; a look at one job of each class if that changed.
+        """
+        sums, guaranteed = self._state.sums[share.queue], self._state.queues[share.queue].guaranteed
+        known = self._known.get(share.queue)
+        if (
+            known is not None
+            and known.classes is classes
+            and known.fair_share == share.fair_share
+            and known.guaranteed == guaranteed
+            and known.held == sums.allocated
+            and known.non_preemptible == sums.non_preemptible
+        ):
+            return known.reclaiming
+        found = [
+            job_class
+            for job_class, keys in classes.items()
+            if self._may_reclaim(share, keys[0][-1], request_of(job_class))
+        ]
+        held, kept = sums.allocated.copy(), sums.non_preemptible.copy()
+        self._known[share.queue] = _Known(classes, share.fair_share, guaranteed, held, kept, found)
+        return found
+
+    def _may_reclaim(self, share: KaiShare, job: WorkloadName, request: Amounts) -> bool:
+        preemptible = self._state.workloads[job].preemptible
+        return may_reclaim(self._state, share, request, preemptible=preemptible)
+
+
+OpenClasses = Callable[[QueueName, JobsByClass], Iterable[JobClass]]
+
+
+class BoundsPrefilter:
+    """The bounds of one state, for all its cycles."""
+
+    skips_vain_turns = True
+
+    def __init__(self, sources: IncrementalSources) -> None:
+        """Bound attempts on the state of *sources*."""
+        state, finder = sources.state, sources.finder
+        self.sources = sources
+        self.infeasible = InfeasibleClasses(finder, sources.classes)
+        self.reclaiming = ReclaimingClasses(state)
+        self.first_victims = FirstVictims(state)
+        self.moves = MoveBounds(state, finder)
+        self.per_node = EvictablePerNode(state, finder)
+
+    def for_action(self, inputs: ActionInputs) -> "ActionBounds":
+        """Return the prefilter of one action."""
+        return ActionBounds(self, inputs)
+
+
+class ActionBounds:
+    """Says which attempts of one action are in vain."""
+
+    def __init__(self, kept: BoundsPrefilter, inputs: ActionInputs) -> None:
+        """Bound one action with what is *kept* of the state."""
+        self._kept = kept
+        self._inputs = inputs
+        self._action = inputs.action
+        self._context = inputs.context
+        self._moves: MoveBound | None = None  # None: not known since the last change
+        self._movable: dict[JobClass, bool] = {}  # whether moving others may help
+
+    def may_any_succeed(self) -> bool:
+        """Return whether any attempt may succeed, by a look at each class."""
+        if self._action == "reclaim":
+            return self._may_any_reclaim()
+        if self._action == "consolidation":
+            return any(self._may_move_for(each, one) for each, one in self._small_enough())
+        lowest = self._kept.sources.candidates.lowest_of_all()
+        return lowest is not None and self._has_priority_above(lowest)
+
+    def turn_filter(self, jobs: PendingJobs) -> "ClassFilter":
+        """Return the filter for the turns of *jobs*."""
+        return ClassFilter(jobs, lambda queue, classes: self._open_classes(queue, classes, jobs))
+
+    def may_succeed(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
+        """Return whether a search for *pods* may succeed; one to be explained is always made."""
+        if self._context.explain:
+            return True
+        if self._action == "consolidation":
+            return self._may_moving_help(attempt, pods)
+        return self._action != "reclaim" or self._may_losses_suffice(attempt, pods)
+
+    def search_bounds(self, attempt: Attempt) -> RoomBounds:
+        """Return the bounds for a search; one to be explained skips only what has no room.
+
+        If a minimum runtime may protect a job, nodes are asked before candidates are looked at:
+        where it is plain that no victim helps, the outcome is the same at any time.
+        """
+        if self._context.explain:
+            return RoomBounds(attempt)
+        attempts = self._inputs.attempts
+        is_timed = attempts.has_reclaim_min_runtime
+        if self._action == "preempt":
+            is_timed = attempts.has_preempt_min_runtime
+        kept, candidates = self._kept, self._inputs.candidates
+        return AllBounds(attempt, kept.per_node, candidates, asks_nodes_first=is_timed)
+
+    def note_change(self) -> None:
+        """Forget what depends on the state, which has changed."""
+        self._moves = None
+        self._movable.clear()
+
+    def _may_any_reclaim(self) -> bool:
+        """Return whether a job may reclaim, and not all that may do so plainly in vain.
+
+        What holds for one job of a class in a queue holds for all of them.
+        """
+        if self._context.away:
+            return True
+        shares, pending = self._kept.sources.shares, self._kept.sources.pending
+        if not self._kept.reclaiming.is_any(shares, pending):
+            return False
+        return not all(self._reclaims_in_vain(each, one) for each, one in self._reclaiming())
+
+    def _reclaiming(self) -> Iterator[tuple[JobClass, ClassSummary]]:
+        """Yield the classes that may reclaim, queue by queue, each with one job of it."""
+        kept, shares, pending = self._kept, self._context.shares, self._kept.sources.pending
+        for name, queue in kept.reclaiming.open_queues(pending):
+            for each in kept.reclaiming.of(shares[name], queue.classes, pending.request):
+                keys = queue.classes[each]
+                job = keys[0][-1]
+                yield each, ClassSummary(len(keys), job, queue.jobs[job].pods)
+
+    def _reclaims_in_vain(self, job_class: JobClass, one: ClassSummary) -> bool:
+        """Return whether a class plainly has no room, and too little can be reclaimed for it."""
+        if job_class not in self._kept.infeasible.all():
+            return False
+        attempt = self._attempt(job_class, one.job)
+        return not attempt.has_candidate_queue() or not self._may_losses_suffice(attempt, one.pods)
+
+    def _has_priority_above(self, priority: int) -> bool:
+        """Return whether any pending job has a higher priority, in whichever queue."""
+        pending, workloads = self._kept.sources.pending, self._context.state.workloads
+        pending.queues()
+        return any(workloads[one.job].priority > priority for one in pending.summaries().values())
+
+    def _small_enough(self) -> list[tuple[JobClass, ClassSummary]]:
+        """Return the pending classes that request no more GPUs than are free in the cluster.
+
+        No others are admitted to a consolidation.
+        """
+        context = self._context
+        summaries, gpu = context.summaries(self._action), context.state.axes.index("gpu")
+        if gpu is None:
+            return [*summaries.items()]
+        free = self._inputs.attempts.gpu_later()
+        return [
+            (each, one) for each, one in summaries.items() if context.request(each)[gpu] <= free
+        ]
+
+    def _open_classes(
+        self, queue: QueueName, classes: JobsByClass, jobs: PendingJobs
+    ) -> Iterable[JobClass]:
+        """Return the classes in *queue* whose attempts may succeed."""
+        context = self._context
+        if self._action == "reclaim":
+            return self._kept.reclaiming.of(context.shares[queue], classes, context.request)
+        first = {each: keys[0][-1] for each, keys in classes.items()}
+        if self._action == "consolidation":
+            ones = {each: ClassSummary(1, job, jobs.next_pods(job)) for each, job in first.items()}
+            return [each for each, one in ones.items() if self._may_move_for(each, one)]
+        lowest, next_job = context.sources.candidates.lowest_priority(queue), jobs.first(queue)
+        workloads = context.state.workloads
+        if lowest is None or next_job is None or lowest >= workloads[next_job].priority:
+            return ()  # no candidate has a lower priority than the first job
+        return [each for each, job in first.items() if self._attempt(each, job).is_admitted()]
+
+    def _may_move_for(self, job_class: JobClass, one: ClassSummary) -> bool:
+        """Return whether moving others may help a class of job, in whichever queue it is."""
+        if job_class not in self._movable:
+            attempt = self._attempt(job_class, one.job)
+            is_open = attempt.is_admitted() and self.may_succeed(attempt, one.pods)
+            self._movable[job_class] = is_open
+        return self._movable[job_class]
+
+    def _may_moving_help(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
+        """Return whether *pods* may fit if candidates are moved."""
+        if attempt.workload.name in self._context.state.runs:
+            return True  # it could be moved for others, but not for itself
+        finder = self._context.finder
+        if self._moves is None:
+            kept, most = self._kept, self._inputs.most_victims
+            candidates = self._inputs.candidates
+            first = kept.first_victims.first(most, kept.sources.shares, candidates)
+            self._moves = kept.moves.bound(first)
+        asked = [attempt.workload.pod_sets.of(pod) for pod in pods]
+        sizes = [finder.besides_shares(each) for each in asked]
+        return self._moves.allows(sizes, finder.nodes_with_room(asked))
+
+    def _may_losses_suffice(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
+        """Return whether queues that may lose hold enough GPUs on some node for the first pod.
+
+        What the pod gets and is not idle they lose, and a scenario for it evicts jobs of one node
+        only.
+        """
+        lacking = lacking_gpus(attempt, pods)
+        if lacking <= 0:
+            return True
+        losers = [
+            (leaf, self._inputs.candidates.of(leaf))
+            for leaf in self._inputs.attempts.over_entitlement()
+            if leaf != attempt.workload.queue and attempt.may_lose(leaf)
+        ]
+        most = self._kept.per_node.most_gpus(losers)
+        return most is None or most >= lacking
+
+    def _attempt(self, job_class: JobClass, job: WorkloadName) -> Attempt:
+        request = self._context.request(job_class)
+        return Attempt(self._inputs.attempts, self._action, job, request)
+
+
+class ClassFilter:
+    """Counts the jobs with turns to come whose attempts may succeed, by queue and class."""
+
+    def __init__(self, jobs: PendingJobs, open_classes: OpenClasses) -> None:
+        """Count all *jobs*; *open_classes* returns the classes of a queue that may succeed."""
+        self._jobs = jobs
+        self._open_classes = open_classes
+        self._counts: dict[tuple[QueueName, JobClass], int] = {}
+        self.note_change()
+
+    def is_any_left(self) -> bool:
+        """Return whether the attempt of any job with a turn to come may succeed."""
+        return bool(self._counts)
+
+    def may_succeed(self, queue: QueueName, job_class: JobClass) -> bool:
+        """Return whether the attempt of a job of that class in *queue* may succeed."""
+        return (queue, job_class) in self._counts
+
+    def note_failure(self, queue: QueueName, job_class: JobClass, *, all_alike: bool) -> None:
+        """Note a failure; *all_alike*: all jobs of its class in *queue* would fail now."""
+        count = self._counts.pop((queue, job_class), 0)
+        if count > 1 and not all_alike:
+            self._counts[queue, job_class] = count - 1
+
+    def note_change(self) -> None:
+        """Count again, because an attempt succeeded."""
+        self._counts = {
+            (queue, job_class): len(classes[job_class])
+            for queue, classes in self._jobs.classes()
+            for job_class in self._open_classes(queue, classes)
+        }
+
+
+def lacking_gpus(attempt: Attempt, pods: Sequence[PodId]) -> int:
+    """Return how many GPUs others lose at least for one of *pods*, in thousandths; 0: none.
+
+    0 for pods that share devices: what is pending may count for more than it takes.
+    """
+    context, sets = attempt.context, attempt.workload.pod_sets
+    gpu = context.state.axes.index("gpu")
+    if gpu is None or any(sets.of(pod).gpu_share for pod in pods):
+        return 0
+    name, state = attempt.workload.name, context.state
+    least = min([charge_of(state, name, (pod,))[gpu] for pod in pods])
+    return max(0, least - context.gpu_later())

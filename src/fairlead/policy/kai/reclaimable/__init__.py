@@ -1,0 +1,1 @@
+"""Whether one queue may take from others."""

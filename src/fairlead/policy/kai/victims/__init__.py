@@ -1,0 +1,1 @@
+"""Which jobs give way: attempts, candidates, the search, and placing all of them again."""

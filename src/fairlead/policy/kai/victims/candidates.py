@@ -1,0 +1,214 @@
+"""Candidates: the preemptible jobs that hold places and may have to give them up, by queue.
+
+`CandidateSource` is what the rules ask; `Candidates` is its plain answer, read anew every time.
+`EligibleCandidates` leaves out the jobs that one action may not evict.
+"""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import NamedTuple, Protocol, TypeAlias
+
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.run import Placed
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, PodKey
+from fairlead.policy.kai.jobs.cycle_record import CycleRecord
+from fairlead.policy.kai.jobs.gang import Fullness, Gang
+from fairlead.policy.kai.ordering.pending_queues import JobKey
+
+
+class Candidate(NamedTuple):
+    """A job that may have to give way, with its placed pods by name and what each costs."""
+
+    job: WorkloadName
+    pods: tuple[PodId, ...]
+    gang: Gang
+    costs: Mapping[PodId, Amounts]  # of its queue, on the quota axes
+    nodes: Mapping[PodId, str | None]
+    nothing: Amounts  # what a pod with only a reservation counts for in the queue order
+    reserved: Set[PodId]
+    places: Mapping[PodId, Placed]  # of all its pods, to notice changes
+
+    def evicted_first(self) -> tuple[PodId, ...]:
+        """Return what the job gives up first: one pod beyond its minimum, else all pods."""
+        if len(self.pods) == 1:
+            return self.pods
+        spare = self.gang.spare(self.pods)
+        return self.pods if spare is None else (spare,)
+
+    def cost(self) -> Amounts:
+        """Return what its running pods cost its queue together; a reservation costs nothing yet.
+
+        KAI orders queues like this, although it charges them for reservations.
+        """
+        if len(self.pods) == 1 and not self.reserved:
+            return self.costs[self.pods[0]]
+        costs = [self.costs[pod] for pod in self.pods if pod not in self.reserved]
+        return tuple(map(sum, zip(*costs, strict=True))) if costs else self.nothing
+
+
+class VictimGroup(NamedTuple):
+    """Pods of one job that are evicted together."""
+
+    job: WorkloadName
+    pods: tuple[PodId, ...]
+    costs: Mapping[PodId, Amounts]  # what each pod of the job costs its queue
+    nodes: Mapping[PodId, str | None]  # where each of them runs
+
+    def members(self) -> list[PodKey]:
+        """Return the pods with their job."""
+        return [(self.job, pod) for pod in self.pods]
+
+
+OrderedCandidate: TypeAlias = tuple[JobKey, Candidate]
+"""A candidate with its position in the service order of its queue."""
+
+
+class CandidateSource(Protocol):
+    """What the rules ask about candidates."""
+
+    def of(self, queue: QueueName) -> list[OrderedCandidate]:
+        """Return the candidates of a leaf in service order: the last one is evicted first."""
+
+    def lowest_priority(self, queue: QueueName) -> int | None:
+        """Return the lowest priority of the candidates of a leaf; None if it has none."""
+
+
+class Candidates:
+    """Reads the candidates of a state from scratch, every time."""
+
+    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+        """Read from *state*."""
+        self._state = state
+        self._gang_of = gang_of
+
+    def of(self, queue: QueueName) -> list[OrderedCandidate]:
+        """Return the candidates of a leaf in service order. Cost: all jobs that run."""
+        state = self._state
+        names = [name for name in state.runs if state.workloads[name].queue == queue]
+        found = [candidate_of(state, name, self._gang_of) for name in names]
+        return sorted([each for each in found if each is not None], key=order_key)
+
+    def lowest_priority(self, queue: QueueName) -> int | None:
+        """Return the lowest priority of the candidates of a leaf; None if it has none."""
+        running = [self._state.workloads[name] for name in self._state.runs]
+        own = [each for each in running if each.queue == queue and each.preemptible]
+        return min([each.priority for each in own], default=None)
+
+
+class EligibleCandidates:
+    """The candidates that one action may evict.
+
+    A job that got a place in this cycle, or that the look-ahead spares, keeps it. So does a job
+    that the caller holds as a victim, because the cluster refused to evict a pod of it.
+    """
+
+    def __init__(
+        self,
+        source: CandidateSource,
+        state: ClusterState,
+        record: CycleRecord,
+        spared: Set[PodKey],
+        held: Set[WorkloadName] = frozenset(),
+        *,
+        includes_settled: bool,
+    ) -> None:
+        """Leave out *held* jobs, jobs with *spared* pods, and those placed according to *record*.
+
+        *includes_settled*: only held jobs are left out, as in KAI.
+        """
+        self.settled: set[WorkloadName] = set()
+        """The jobs that were left out because of a new place."""
+        self.held: set[WorkloadName] = set()
+        """The jobs that were left out because they are held."""
+        self._source = source
+        self._state = state
+        self._record = record
+        self._spared = frozenset() if includes_settled else spared
+        self._held = held
+        self._left_out = held | {name for name, _ in self._spared}  # whatever the cycle does
+        self._includes_settled = includes_settled
+        self._known: dict[QueueName, tuple[list[OrderedCandidate], list[OrderedCandidate]]] = {}
+
+    def of(self, queue: QueueName) -> list[OrderedCandidate]:
+        """Return the eligible candidates of a leaf in service order.
+
+        Whether a pod is settled changes only with its place. Cost: where the cycle touched the
+        queue or a job is left out, a look at each candidate, until one of them changes.
+        """
+        every = self._source.of(queue)
+        is_touched = not self._includes_settled and self._record.has_touched_any_of(queue)
+        if not self._left_out and not is_touched:
+            return every
+        known = self._known.get(queue)
+        if known is None or known[0] is not every:
+            known = self._known[queue] = every, self._eligible(every)
+        return known[1]
+
+    def special_queues(self) -> Set[QueueName]:
+        """Return the leaves in which a candidate may be left out that is eligible elsewhen."""
+        queues = {self._state.workloads[job].queue for job in self._left_out}
+        return queues if self._includes_settled else queues | self._record.touched_queues()
+
+    def _eligible(self, every: list[OrderedCandidate]) -> list[OrderedCandidate]:
+        held = {each[1].job for each in every if each[1].job in self._held}
+        may_be = [each for each in every if self._may_be_settled(each[1].job)]
+        settled = {each[1].job for each in may_be if self._is_settled(each[1])}
+        self.held |= held
+        self.settled |= settled
+        out = held | settled
+        return [each for each in every if each[1].job not in out] if out else every
+
+    def _may_be_settled(self, job: WorkloadName) -> bool:
+        if self._includes_settled:
+            return False
+        return job in self._left_out or self._record.has_touched(job)
+
+    def _is_settled(self, candidate: Candidate) -> bool:
+        """Return whether a pod of a job is settled; then all of the gang stays."""
+        pods = [(candidate.job, pod) for pod in candidate.pods]
+        return any(pod in self._spared or self._record.is_settled(pod) for pod in pods)
+
+
+def candidate_of(
+    state: ClusterState, name: WorkloadName, gang_of: Callable[[WorkloadName], Gang]
+) -> OrderedCandidate | None:
+    """Return a running job as a candidate; None if nothing of it can be evicted."""
+    workload, run = state.workloads[name], state.runs[name]
+    if not workload.preemptible:
+        return None
+    places = dict(run.pods)
+    pods = [pod for pod, placed in places.items() if placed.phase != "leaving"]
+    if not pods:
+        return None
+    ordered = tuple(pods if len(pods) == 1 else sorted(pods, key=workload.pod_name))
+    candidate = Candidate(
+        job=workload.name,
+        pods=ordered,
+        gang=gang_of(workload.name),
+        costs={pod: run.charge(pod) for pod in ordered},
+        nodes={pod: places[pod].node for pod in ordered},
+        nothing=state.axes.zero,
+        reserved=frozenset(run.reserved),
+        places=places,
+    )
+    return in_service_order(state, candidate)
+
+
+def in_service_order(state: ClusterState, candidate: Candidate) -> OrderedCandidate:
+    """Return a candidate with its position, by the pods that it has left."""
+    workload = state.workloads[candidate.job]
+    spare = len(candidate.pods) - candidate.gang.minimum()
+    fullness = Fullness.AT if spare == 0 else Fullness.ABOVE if spare > 0 else Fullness.BELOW
+    return (-workload.priority, fullness, workload.created_ms, workload.name), candidate
+
+
+def order_key(candidate: OrderedCandidate) -> JobKey:
+    """Return the position of a candidate."""
+    return candidate[0]
+
+
+def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> Amounts:
+    """Return what pending *pods* of *job* would cost its queue together."""
+    sets = state.workloads[job].pod_sets
+    charges = [state.axes.charge(state.resources, sets.of(pod).requests) for pod in pods]
+    return charges[0] if len(charges) == 1 else tuple(map(sum, zip(*charges, strict=True)))

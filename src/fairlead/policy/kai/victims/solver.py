@@ -1,0 +1,320 @@
+"""Finding the victims for one preemptor.
+
+The pods of the preemptor are solved one after the other; victims found for the first pods are kept.
+A *scenario* evicts some candidates and places them and the preemptor again, in the order of queues
+and jobs, so that no pod has a right to its old place. A candidate that gets its own place back was
+no victim; one that gets another place is moved; the rest is evicted. A validator says whether the
+scenario may stand. Every scenario begins from the state as the search found it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, PodKey
+from fairlead.placement.find_node import NodeFinder
+from fairlead.policy.kai.victims.candidates import VictimGroup
+from fairlead.policy.kai.victims.eviction_order import EvictionOrder
+from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule, ServiceOrder, is_same
+from fairlead.policy.kai.victims.steps import Freed, FreedByNode, Lacking, VictimSteps
+
+FEW_STEPS: Final = 16
+"""After so many steps in vain the bounds say which nodes may help. Most searches end before."""
+MANY_STEPS: Final = 32
+"""After so many steps the bounds say whether more can help, which takes a look at every node."""
+
+
+class Scenario(NamedTuple):
+    """The outcome of evicting some candidates, if the preemptor found its place."""
+
+    evicted: tuple[VictimGroup, ...]  # to make room, in that order
+    lost: Set[PodKey]  # those of them without a place at the end
+    moved: Set[PodKey]  # those of them with another place
+    joined: Set[PodKey]  # pods of victims that had no place before and have one now
+    considered: tuple[VictimGroup, ...]  # all groups of the search so far
+
+
+Validator: TypeAlias = Callable[[Scenario], bool]
+
+
+class PrefixBounds(Protocol):
+    """Says of scenarios for the first pods of a preemptor whether they may succeed."""
+
+    @property
+    def lacking(self) -> Lacking:
+        """How many places are lacking when the kept victims have left, by pod size."""
+
+    def may_fit(self, freed: FreedByNode) -> bool:
+        """Return whether there may be room when this is set free as well."""
+
+    def may_stand(self, evicted: Sequence[VictimGroup]) -> bool:
+        """Return whether a scenario that evicts these may stand."""
+
+    def may_any_node_help(self) -> bool:
+        """Return whether evicting all candidates of some node may help."""
+
+    def may_help(self, nodes: Iterable[str]) -> bool:
+        """Return whether evicting all candidates of one of *nodes* may help."""
+
+    def helpful_pods(self) -> Sequence[PodKey] | None:
+        """Return all pods of candidates on a node that may help; None: not known."""
+
+
+class SearchBounds(Protocol):
+    """Says of scenarios of one search whether they may succeed, before they are simulated."""
+
+    @property
+    def asks_nodes_first(self) -> bool:
+        """Whether `may_any_node_help` is asked before any candidate is ordered."""
+
+    def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
+        """Begin a search for *pods*; *base* are the nodes open to them without victims."""
+
+    def prepare(self, pods: Sequence[PodId]) -> None:
+        """Prepare for the first *pods*, while the state is as at the start."""
+
+    def learn(self, nodes: Iterable[str]) -> None:
+        """Read the room of *nodes*, while the state is as at the start."""
+
+    def freed(self, group: VictimGroup) -> Freed:
+        """Return what the pods of a group set free at most, with the node of each."""
+
+    def keep(self, added: Iterable[VictimGroup], removed: Iterable[VictimGroup]) -> None:
+        """Note which victims are kept from now on, and which no more."""
+
+    def of_prefix(self, pods: Sequence[PodId], kept: Sequence[VictimGroup]) -> PrefixBounds:
+        """Return the bounds for the first *pods* with *kept* victims."""
+
+
+class NoBounds:
+    """The plain answer: every scenario is tried."""
+
+    lacking: Lacking = ()
+    asks_nodes_first = False
+
+    def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
+        """Nothing to prepare."""
+
+    def prepare(self, pods: Sequence[PodId]) -> None:
+        """Nothing to prepare."""
+
+    def learn(self, nodes: Iterable[str]) -> None:
+        """Nothing to read."""
+
+    def freed(self, group: VictimGroup) -> Freed:
+        """Return the nodes of the pods; the amounts do not matter."""
+        nodes = [group.nodes[pod] for pod in group.pods]
+        return [(node, ()) for node in nodes if node is not None]
+
+    def keep(self, added: Iterable[VictimGroup], removed: Iterable[VictimGroup]) -> None:
+        """Nothing to note."""
+
+    def of_prefix(self, pods: Sequence[PodId], kept: Sequence[VictimGroup]) -> "NoBounds":
+        """Return the same for all pods."""
+        return self
+
+    def may_fit(self, freed: FreedByNode) -> bool:
+        """Return that it may."""
+        return True
+
+    def may_stand(self, evicted: Sequence[VictimGroup]) -> bool:
+        """Return that it may."""
+        return True
+
+    def may_any_node_help(self) -> bool:
+        """Return that one may."""
+        return True
+
+    def may_help(self, nodes: Iterable[str]) -> bool:
+        """Return that one may."""
+        return True
+
+    def helpful_pods(self) -> None:
+        """Return that it is not known."""
+
+
+class _Prefix(NamedTuple):
+    """The first pods of the preemptor, and what is known when they are to be solved."""
+
+    pods: tuple[PodId, ...]
+    kept: tuple[VictimGroup, ...]  # the victims of the pods before the last of them
+    validator: Validator
+    bounds: PrefixBounds
+
+
+class VictimSolver:
+    """Searches for one preemptor; if it succeeds, the state holds what it found."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        finder: NodeFinder,
+        order: ServiceOrder,
+        preemptor: WorkloadName,
+        pods: Sequence[PodId],
+        *,
+        now_ms: int,
+        faithful: bool,
+        touch: Callable[[WorkloadName], None],
+        bounds: SearchBounds,
+    ) -> None:
+        """Search in *state*, which is on trial, for a place for *pods* of *preemptor*.
+
+        *order* is the service order of a scenario. *touch* is called for every job before anything
+        is done to it. Scenarios that cannot succeed by *bounds* are left out.
+        """
+        self._state = state
+        self._finder = finder
+        self._order = order
+        self._preemptor = preemptor
+        self._pods = tuple(sorted(pods, key=state.workloads[preemptor].pod_name))
+        self._now_ms = now_ms
+        self._bounds = bounds
+        touch(preemptor)
+        sets = state.workloads[preemptor].pod_sets
+        self._base = finder.nodes_with_room(sets.of(pod) for pod in self._pods)
+        bounds.begin(self._pods, self._base)
+        self._evictions = Evictions(state, touch, faithful=faithful)
+        self._has_asked_nodes = False  # the bounds have read the candidates of all nodes
+
+    def run(
+        self,
+        new_order: Callable[[], EvictionOrder],
+        validator_for: Callable[[Sequence[PodId]], Validator],
+    ) -> Scenario | None:
+        """Return the scenario that stood, for all pods; None: there is none, nothing is changed.
+
+        *new_order* and *validator_for* are called while the state is as at the start.
+        """
+        steps = VictimSteps(new_order, self._bounds.freed)
+        kept: tuple[VictimGroup, ...] = ()
+        validators: list[Validator] = []
+        stood: Scenario | None = None
+        for count in range(1, len(self._pods) + 1):
+            if count > len(validators):
+                self._evictions.undo()
+                most = min(2 * count, len(self._pods))
+                for pods in [self._pods[:n] for n in range(count, most + 1)]:
+                    validators.append(validator_for(pods))
+                    self._bounds.prepare(pods)
+            self._bounds.keep(*steps.keep(kept))
+            pods = self._pods[:count]
+            bounds = self._bounds.of_prefix(pods, kept)
+            stood = self._solve(steps, _Prefix(pods, kept, validators[count - 1], bounds))
+            if stood is None:
+                break
+            gone = stood.lost | stood.moved
+            kept = tuple([g for g in stood.evicted if not gone.isdisjoint(g.members())])
+        self._evictions.end(stands=stood is not None)
+        return stood
+
+    def _solve(self, steps: VictimSteps, prefix: _Prefix) -> Scenario | None:
+        """Add victims until the pods have a place that may stand."""
+        kept, bounds = prefix.kept, prefix.bounds
+        if kept and bounds.may_fit({}) and bounds.may_stand(kept):
+            stood, _ = self._simulate(prefix, (), tuple)
+            if stood is not None:
+                return stood
+        if self._bounds.asks_nodes_first and not self._may_any_node_help(bounds):
+            return None
+        failed: set[tuple[int, ...]] = set()
+        for number, at in enumerate(self._walk(steps, bounds)):
+            if number == FEW_STEPS and not self._may_any_node_help(bounds):
+                return None
+            if number >= FEW_STEPS and not bounds.may_help(steps.nodes(at)):
+                continue
+            stood = self._take(steps, at, prefix, failed)
+            if stood is not None:
+                return stood
+        return None
+
+    def _may_any_node_help(self, bounds: PrefixBounds) -> bool:
+        self._prepare_nodes()
+        return bounds.may_any_node_help()
+
+    def _prepare_nodes(self) -> None:
+        """Let the bounds read all nodes as they were at the start, when they first do so."""
+        if not self._has_asked_nodes:
+            self._evictions.undo()
+            self._has_asked_nodes = True
+
+    def _walk(self, steps: VictimSteps, bounds: PrefixBounds) -> Iterator[int]:
+        """Yield all steps from the first one at which there may be room, as far as they help."""
+        yield from steps.again(bounds.lacking)
+        while True:
+            yield from steps.further()
+            if steps.count() >= MANY_STEPS and self._has_all_helpful(steps, bounds):
+                return
+            self._evictions.undo()
+            nodes = steps.make_more()
+            if nodes is None:
+                return
+            self._bounds.learn(nodes)
+
+    def _has_all_helpful(self, steps: VictimSteps, bounds: PrefixBounds) -> bool:
+        """Return whether all pods on nodes that may help have had their steps."""
+        self._prepare_nodes()
+        pods = bounds.helpful_pods()
+        return pods is not None and steps.have_all(pods)
+
+    def _take(
+        self, steps: VictimSteps, at: int, prefix: _Prefix, failed: set[tuple[int, ...]]
+    ) -> Scenario | None:
+        """Simulate the scenarios of one step, except those that *failed* for want of a place.
+
+        After one in which the preemptor found a place that may not stand no other is simulated. So
+        none is left out by a bound unless all of them are.
+        """
+        bounds = prefix.bounds
+        scenarios = [m for m in steps.gatherings(at) if bounds.may_fit(steps.freed(m))]
+        if not scenarios:
+            steps.close(at)
+        scenarios = [more for more in scenarios if more not in failed]
+        if not any(bounds.may_stand((*prefix.kept, *steps.groups(m))) for m in scenarios):
+            return None
+        for more in scenarios:
+            stood, is_placed = self._simulate(
+                prefix, steps.groups(more), lambda: steps.groups_until(at)
+            )
+            if stood is not None or is_placed:
+                return stood
+            failed.add(more)
+        return None
+
+    def _simulate(
+        self,
+        prefix: _Prefix,
+        more: tuple[VictimGroup, ...],
+        considered: Callable[[], tuple[VictimGroup, ...]],
+    ) -> tuple[Scenario | None, bool]:
+        """Evict the kept victims and *more*, and place all of them and the preemptor again.
+
+        Returns the scenario if it stands, and whether the preemptor found its place at all.
+        """
+        evicted = (*prefix.kept, *more)
+        self._order.begin()
+        places = self._evictions.places
+        nodes = self._base | self._evictions.evict(evicted)
+        again = Reschedule(self._state, self._finder, self._preemptor, places, nodes, self._now_ms)
+        victims = {group.job for group in evicted}
+        if not again.place(*self._order.of(prefix.pods, victims), victims):
+            return None, False
+        lost, moved = self._outcome(evicted)
+        seen = (*prefix.kept, *considered())
+        scenario = Scenario(evicted, lost, moved, frozenset(again.joined), seen)
+        return (scenario, True) if prefix.validator(scenario) else (None, True)
+
+    def _outcome(self, evicted: Iterable[VictimGroup]) -> tuple[set[PodKey], set[PodKey]]:
+        """Return the evicted pods that have no place now, and those that have another."""
+        lost: set[PodKey] = set()
+        moved: set[PodKey] = set()
+        for group in evicted:
+            run = self._state.runs.get(group.job)
+            for key in group.members():
+                now = run.pods.get(key[1]) if run else None
+                if now is None:
+                    lost.add(key)
+                elif not is_same(self._evictions.places[key], now):
+                    moved.add(key)
+        return lost, moved

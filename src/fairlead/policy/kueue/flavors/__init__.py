@@ -1,0 +1,1 @@
+"""Which flavors a pending workload takes, and what it needs to be admitted."""

@@ -1,0 +1,1 @@
+"""Which workloads wait, in which order, and which may not even queue up."""

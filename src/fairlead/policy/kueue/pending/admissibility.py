@@ -1,0 +1,167 @@
+"""Which workloads may not queue, and which admitted ones must leave, before quota is looked at."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from fairlead.model.axes import QueueName
+from fairlead.model.catalogue import LocalQueue
+from fairlead.model.holds import HELD_AFTER_FAILURE
+from fairlead.model.plan import Evict, Reason
+from fairlead.model.queue import ClusterQueue
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.policy.kueue.workloads import local_queue_name
+from fairlead.policy.obstacles import obstacle_reason
+
+DEACTIVATED: Final = "Deactivated"
+MISCONFIGURED: Final = "Misconfigured"
+SUSPENDED: Final = "Suspended"
+BACK_OFF: Final = "BackOff"
+UNSUPPORTED: Final = "UnsupportedConstraint"
+_TOPOLOGY: Final = "topologyRequest"
+
+
+class Admissibility:
+    """Checks workloads of one state at one moment."""
+
+    def __init__(self, state: ClusterState, now_ms: int) -> None:
+        """Check nothing yet; queues and catalogue stay as they are, *now_ms* may be set later."""
+        self._state = state
+        self.now_ms = now_ms
+        self.time_dependent = False  # a workload may queue later, with nothing else changed
+        self._known: dict[tuple[QueueName, str, str], Reason | None] = {}  # by its queues
+
+    def inadmissible_reason(self, workload: Workload) -> Reason | None:
+        """Return why *workload* may not queue; None if it may.
+
+        In this order: an obstacle or its owner, its queues, what it requests; at last that the
+        caller holds it after a failure. Other workloads pass it then, also with StrictFIFO, as they
+        pass one in Kueue that backs off: it has left its queue for a while.
+        """
+        if not workload.active:
+            return obstacle_reason(workload) or Reason(code=DEACTIVATED)
+        extension = workload.extension
+        assert isinstance(extension, KueueWorkload), workload.name
+        return (
+            self._of_queues(workload, extension)
+            or self._of_time(extension)
+            or _of_constraints(workload)
+            or self._of_holds(workload)
+        )
+
+    def _of_queues(self, workload: Workload, extension: KueueWorkload) -> Reason | None:
+        key = workload.queue, workload.namespace, extension.local_queue
+        if key not in self._known:
+            refusals = chain(
+                self._of_local_queue(workload, extension), self._of_cluster_queue(workload)
+            )
+            self._known[key] = next(refusals, None)
+        return self._known[key]
+
+    def _of_local_queue(self, workload: Workload, extension: KueueWorkload) -> Iterator[Reason]:
+        local = self.local_queue(workload)
+        if local is not None:
+            if local.stopped or local.drained:
+                yield Reason(code=SUSPENDED, queue=QueueName(f"{local.namespace}/{local.name}"))
+        elif not extension.local_queue:
+            yield misconfigured("it names no LocalQueue")
+        else:
+            yield misconfigured(f"LocalQueue {local_queue_name(workload)} does not exist")
+
+    def local_queue(self, workload: Workload) -> LocalQueue | None:
+        """Return the LocalQueue of *workload*, if it exists."""
+        return self._state.catalogue.local_queues.get(local_queue_name(workload))
+
+    def _of_cluster_queue(self, workload: Workload) -> Iterator[Reason]:
+        queue = self._state.queues.get(workload.queue)
+        rules = queue.extension if queue else None
+        if not isinstance(rules, ClusterQueue):
+            yield misconfigured(f"ClusterQueue {workload.queue} does not exist")
+            return
+        if rules.stop_policy != "None":
+            yield Reason(code=SUSPENDED, queue=workload.queue)
+        for name in _missing_flavors(self._state, rules):
+            yield misconfigured(
+                f"ResourceFlavor {name} of ClusterQueue {workload.queue} does not exist"
+            )
+        labels = self._state.catalogue.namespace_labels(workload.namespace)
+        selector = rules.namespace_selector
+        if selector is None or not selector.matches(labels):
+            yield misconfigured(
+                f"ClusterQueue {workload.queue} does not select namespace {workload.namespace}"
+            )
+
+    def _of_time(self, extension: KueueWorkload) -> Reason | None:
+        until_ms = extension.back_off_until_ms
+        if until_ms is None or until_ms <= self.now_ms:
+            return None
+        self.time_dependent = True
+        return Reason(code=BACK_OFF, remaining_ms=until_ms - self.now_ms)
+
+    def _of_holds(self, workload: Workload) -> Reason | None:
+        if workload.name not in self._state.holds.workloads:
+            return None
+        return Reason(code=HELD_AFTER_FAILURE, queue=workload.queue)
+
+
+def _of_constraints(workload: Workload) -> Reason | None:
+    for pod_set in workload.pod_sets:
+        if _TOPOLOGY in pod_set.constraints.unsupported:
+            return Reason(code=UNSUPPORTED, names=(_TOPOLOGY,))
+    return None  # other constraints are about nodes, which Kueue does not choose
+
+
+def is_active(state: ClusterState, rules: ClusterQueue) -> bool:
+    """Return whether a ClusterQueue takes part at all: it is not stopped, and has its flavors."""
+    return rules.stop_policy == "None" and not _missing_flavors(state, rules)
+
+
+def _missing_flavors(state: ClusterState, rules: ClusterQueue) -> list[str]:
+    """Return the flavors that are named and do not exist, if any flavors are known."""
+    known = state.catalogue.flavors
+    named = [name for group in rules.resource_groups for name in group.flavors]
+    return [name for name in named if known and name not in known]
+
+
+def misconfigured(what: str) -> Reason:
+    """Return that *what* is wrong with the objects, so that the workload cannot be admitted."""
+    return Reason(code=MISCONFIGURED, names=(what,))
+
+
+CLUSTER_QUEUE_STOPPED: Final = "ClusterQueueStopped"
+LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
+
+
+def drained(state: ClusterState, admissibility: Admissibility) -> list[Evict]:
+    """Return the workloads that have to leave, by name, but those that were told to already.
+
+    Nor those that the caller holds as victims. Cost: a look at each admitted workload.
+    """
+    found, held = [], state.holds.victim_workloads()
+    for name, run in state.runs.items():
+        code = _reason(state, state.workloads[name], admissibility)
+        if code is not None and name not in held:
+            staying = [pod for pod, at in run.pods.items() if at.phase != "leaving"]
+            found.append((name, code, tuple(run.pod_sets.in_order(staying))))
+    return [
+        Evict(
+            workload=name,
+            pods=pods,
+            beneficiary=None,
+            reason=Reason(code=code, queue=state.workloads[name].queue),
+        )
+        for name, code, pods in sorted(found)
+        if pods
+    ]
+
+
+def _reason(state: ClusterState, workload: Workload, admissibility: Admissibility) -> str | None:
+    if not workload.active and workload.obstacle is None:  # an obstacle only prevents the start
+        return DEACTIVATED
+    queue = state.queues.get(workload.queue)
+    rules = queue.extension if queue else None
+    if isinstance(rules, ClusterQueue) and rules.stop_policy == "HoldAndDrain":
+        return CLUSTER_QUEUE_STOPPED
+    local = admissibility.local_queue(workload)
+    return LOCAL_QUEUE_STOPPED if local is not None and local.drained else None

@@ -1,0 +1,1 @@
+"""Which admitted workloads give way to a preemptor."""

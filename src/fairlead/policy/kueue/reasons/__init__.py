@@ -1,0 +1,1 @@
+"""Why workloads are admitted, give way, or wait."""

@@ -1,0 +1,1 @@
+"""What each ClusterQueue and cohort has, uses, borrows and lends."""

@@ -1,0 +1,1 @@
+"""Scenarios under the rules of ElasticQuota: its quotas and its settings."""

@@ -1,0 +1,169 @@
+"""Scenarios under KAI: Queues, settings with past use, shares, and files of KAI's simulator."""
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from fairlead.errors import SimulationError
+from fairlead.manifest.core.usage_rules import is_shorter_than_a_sample
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.quota_axes import KAI_AXES
+from fairlead.manifest.text.documents import Document
+from fairlead.manifest.text.fields import choice_of
+from fairlead.manifest.text.path import Path
+from fairlead.model.axes import QueueName
+from fairlead.model.duration import format_duration
+from fairlead.model.quantity import is_gpu
+from fairlead.model.state import ClusterState
+from fairlead.policy.contract import PolicyName, Settings
+from fairlead.policy.kai.api import IncrementalShares
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.sim.engine.workload_maker import AddressBook
+from fairlead.sim.scenario.form.fields import full_names
+from fairlead.sim.scenario.form.scenario_form import PolicyForm
+from fairlead.sim.scenario.kai.objects import kai_address_book, kai_objects
+from fairlead.sim.scenario.kai.simulator_file import (
+    KaiSimulation,
+    is_kai_simulation,
+    read_kai_simulation,
+)
+from fairlead.sim.scenario.rule_set import Effect, PeerSimulation, QueueBounds, RuleSet
+from fairlead.sim.scenario.setting import (
+    Overrides,
+    Parse,
+    given,
+    parse_factor,
+    parse_positive_duration,
+)
+from fairlead.sim.scenario.variant.objects import MadeObject
+from fairlead.sim.scenario.variant.queue_tree import QueueTree
+from fairlead.usage.settings import UsageSettings
+from fairlead.usage.window import Sliding
+
+_CHARGES: Final = {"all": "all", "over-quota": "over-quota"}
+_NEEDS_USAGE: Final = frozenset({"kValue", "fetchInterval"})
+"""Settings of past use that do not make it count."""
+
+
+class KaiRuleSet(RuleSet):
+    """The rules of KAI."""
+
+    name: ClassVar[PolicyName] = "kai"
+    settable: ClassVar[Mapping[str, tuple[Parse, str]]] = {
+        "kValue": (parse_factor, "how much past use counts; 0: not at all"),
+        "halfLife": (parse_positive_duration, "after it, use counts half"),
+        "window": (parse_positive_duration, "how much of the past counts"),
+        "charge": (
+            lambda text: choice_of(text, _CHARGES),
+            "which use counts, all or over-quota",
+        ),
+        "fetchInterval": (parse_positive_duration, "how often past use is asked for"),
+    }
+    usage_axes: ClassVar[tuple[str, ...]] = KAI_AXES
+    keeps_non_preemptible: ClassVar[bool] = True
+    fields_without_effect: ClassVar[tuple[str, ...]] = ("lendLimit",)
+
+    def queue_objects(self, tree: QueueTree, form: PolicyForm | None) -> Iterator[MadeObject]:
+        """Yield a Queue for each inline queue."""
+        del form
+        return kai_objects(tree)
+
+    def overridden(self, settings: Settings, overrides: Overrides) -> KaiSettings:
+        """Return *settings* with other rules of past use; a window makes past use count."""
+        assert isinstance(settings, KaiSettings)
+        window_ms = overrides.get("window")
+        rules = given(
+            window=None if window_ms is None else Sliding(window_ms),
+            half_life_ms=overrides.get("halfLife"),
+            charge=overrides.get("charge"),
+        )
+        usage = settings.usage
+        if rules:
+            usage = usage or UsageSettings()
+            rules_now = msgspec.structs.replace(usage.rules, **rules)
+            usage = msgspec.structs.replace(usage, rules=rules_now)
+        k: Fraction | None = overrides.get("kValue")
+        changes = given(k=k, faithful=overrides.get("faithful"))
+        found = msgspec.structs.replace(settings, usage=usage, **changes)
+        _refuse_short_window(found, window_ms)
+        return found
+
+    def address_book(self, state: ClusterState) -> AddressBook:
+        """Return what finds a Queue by its name."""
+        return kai_address_book(state)
+
+    def queue_bounds(self, state: ClusterState) -> QueueBounds:
+        """Return the limits; jobs that are not preemptible get no more than is guaranteed."""
+        return _KaiBounds(state)
+
+    def queue_advice(self, tree: QueueTree) -> Iterator[tuple[Path, str]]:
+        """Yield the first resource of which Queues have no quota; not those that no node has."""
+        for queue in tree.queues:
+            fields = (queue.guaranteed, queue.limit, queue.borrow_limit)
+            for name in (name for amounts in fields for name in full_names(amounts)):
+                if name in tree.most and name not in ("cpu", "memory") and not is_gpu(name):
+                    yield tree.path(queue), f"found {name}, which queues under kai have no quota of"
+                    return
+
+    def usage(self, settings: Settings) -> UsageSettings | None:
+        """Return how past use counts under *settings*; None: it does not."""
+        assert isinstance(settings, KaiSettings)
+        return settings.usage
+
+    def effect(self, settings: Settings, overrides: Overrides) -> Effect:
+        """Return what changes a run: without usage, how much it would count does not."""
+        assert isinstance(settings, KaiSettings)
+        if settings.usage is None:
+            return msgspec.structs.replace(settings, k=KaiSettings().k), None
+        return settings, overrides.get("fetchInterval")
+
+    def needs_usage(self, setting: str) -> bool:
+        """Return whether *setting* has an effect only where past use counts."""
+        return setting in _NEEDS_USAGE
+
+    def rule_shares(self, state: ClusterState, settings: Settings) -> IncrementalShares:
+        """Return KAI's fair shares with the past use that went into them."""
+        assert isinstance(settings, KaiSettings)
+        return IncrementalShares(state, settings.k)
+
+    def is_simulator_file(self, document: Document) -> bool:
+        """Return whether *document* is a file of KAI's time-based fairshare simulator."""
+        return is_kai_simulation(document)
+
+    def read_simulator_file(self, document: Document, findings: Findings) -> PeerSimulation:
+        """Return what the file asks for."""
+        return KaiSimulatorRun(read_kai_simulation(document, findings))
+
+
+class KaiSimulatorRun:
+    """A file of KAI's simulator, ready to run."""
+
+    def __init__(self, asked: KaiSimulation) -> None:
+        """Take what the file asks for."""
+        self.asked = asked
+
+    def run(self, write: Callable[[str], None]) -> None:
+        """Write KAI's table line by line, the head first."""
+        from fairlead.sim.scenario.kai.run_simulator_file import run_kai_simulation
+
+        run_kai_simulation(self.asked, write)
+
+
+class _KaiBounds(QueueBounds):
+    def _bounds(self, queue: QueueName, axis: int, preemptible: bool) -> tuple[int | None, ...]:
+        limits = self._state.queues[queue]
+        return limits.ceiling[axis], None if preemptible else limits.guaranteed[axis]
+
+
+def _refuse_short_window(settings: KaiSettings, set_ms: Any) -> None:
+    if set_ms is None or settings.usage is None:
+        return
+    rules = settings.usage.rules
+    if is_shorter_than_a_sample(rules):
+        raise SimulationError(
+            f"the setting window: found {format_duration(set_ms)}, which is shorter than the "
+            f"{format_duration(rules.resolution_ms)} between two samples: it may hold none; set a "
+            "longer one, or write a finer resolution, or sum: exact, into usage"
+        )
