@@ -240,7 +240,7 @@ def _standings(context: PlanningContext, pending: PendingPod) -> tuple[NodeStand
 def _tries(
     context: PlanningContext, pending: PendingPod, asked: CandidateScope
 ) -> tuple[NodeOutcome, ...]:
-    """Return what comes of each node if those leave who may be asked; none if it may not try."""
+    """Return the outcome of each node without all candidates; none if it may not preempt."""
     refusal = context.admission.violation(pending)
     claim = PodPreemption(context, pending, refusal, asked)
     return () if claim.ineligible_reason() is not None else tuple(claim.outcomes().values())
