@@ -200,7 +200,7 @@ REFUSED = {
         "with loadFactor=1e15: $.spec.work[0].arrivals: found some 2.6e+16 jobs, expected at most",
     ),
     "a record that is not there": (("--usage-from", "no.db"), "cannot read no.db: No such file"),
-    "no record": (("--usage-from", "small.yaml"), "small.yaml is no record of use"),
+    "no record": (("--usage-from", "small.yaml"), "small.yaml is not a usage store"),
 }
 
 
