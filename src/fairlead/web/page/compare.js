@@ -33,7 +33,7 @@ class ComparePage extends ChosenPage {
     if (value === null || value === undefined) return NOTHING;
     if (form !== "amount-time") return formText(form, value);
     const { scale, unit } = this.page.resources.find((each) => each.name === found.resource);
-    return numberText(value / scale / HOUR_MS) + "\u2009" + unit + "\u2009h";
+    return numberText(value / scale / HOUR_MS) + "\u2009" + unit + "-h";
   }
 
   /** A difference with its sign; that of two percentages is in points. */
