@@ -72,7 +72,7 @@ def _a_change() -> Work:
     simulation = prepared.simulation(recorder.listen, recorder.watch)
     simulation.run(lambda: len(recorder.moments) < CHANGES)
     assert len(recorder.moments) == CHANGES
-    return lambda: _tell(scenario, prepared, recorder.moments)
+    return lambda: _report(scenario, prepared, recorder.moments)
 
 
 def _scenario() -> Scenario:
@@ -84,8 +84,8 @@ def _scenario() -> Scenario:
     return with_settings(result.scenario, SETTINGS)
 
 
-def _tell(scenario: Scenario, prepared: Prepared, changes: Sequence[Moment]) -> None:
-    """Tell everything to new measures; of the state only the sums are looked at, and rewritten."""
+def _report(scenario: Scenario, prepared: Prepared, changes: Sequence[Moment]) -> None:
+    """Report everything to new measures; of the state only the sums are read, and rewritten."""
     state, start_ms = prepared.state, prepared.rules.start_ms
     nothing = QueueSums.zero(len(state.axes), len(state.resources))
     for name in state.sums:
@@ -93,7 +93,7 @@ def _tell(scenario: Scenario, prepared: Prepared, changes: Sequence[Moment]) -> 
     horizon_ms = MONTH_DAYS * DAY_MS
     parents = measured_queues(scenario, state)
     measures = Measures(state.resources, parents, start_ms=start_ms, horizon_ms=horizon_ms)
-    shares = RULE_SETS["kai"].rule_shares(state, prepared.settings)
+    shares = RULE_SETS[POLICY].rule_shares(state, prepared.settings)
     follower = ShareFollower(measures, state, shares, start_ms=start_ms, horizon_ms=horizon_ms)
     for each in changes:
         state.sums.update(each.sums)
