@@ -123,7 +123,7 @@ class ElasticTurn(msgspec.Struct, frozen=True, kw_only=True):
     asked: CandidateScope  # which pods are candidates
     over_min: tuple[QueueName, ...]  # other namespaces that use more than their min
     tries: tuple[NodeOutcome, ...]  # what came of nodes for the first pod; none if none was tried
-    looks_later: bool  # whether who is leaving counts as gone for who claims
+    looks_later: bool  # whether terminating pods count as gone for a preemptor
 
 
 def elastic_turn(view: ElasticJobView) -> ElasticTurn | None:
