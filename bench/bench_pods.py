@@ -4,8 +4,7 @@ from typing import Any
 
 from bench.harness import Work, benchmark
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.identify import identify
-from fairlead.manifest.read_object import read_identified
+from fairlead.manifest.kinds import identify
 from fairlead.manifest.text.documents import cluster_document
 
 PODS = 10_000
@@ -108,8 +107,8 @@ def prepare_pods() -> Work:
 
     def work() -> None:
         findings = Findings()
-        read = [read_identified(identify(each, findings), findings) for each in documents]
+        read = [identify(each, findings).read(findings) for each in documents]
         assert len(findings) == 0
-        assert all(each.is_usable for each in read)
+        assert all(read)
 
     return work

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
 from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.model.invariants import check_invariants
 from tests.shared_folder import ROOT
 
 FOLDER = ROOT / "examples"

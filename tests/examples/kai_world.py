@@ -8,7 +8,6 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import load
 from fairlead.model.axes import Axis, WorkloadName
 from fairlead.model.duration import format_duration
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import (
     Comparison,
     Decision,
@@ -24,6 +23,7 @@ from fairlead.model.plan import (
 from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from tests.model.invariants import check_invariants
 from tests.shared_folder import ROOT
 
 FOLDER = ROOT / "examples" / "kai"

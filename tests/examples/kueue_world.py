@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.quantity import show_amount
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import make_policy
+from tests.model.invariants import check_invariants
 from tests.shared_folder import ROOT
 
 NOW_MS = 1_794_819_600_000  # 2026-11-16T09:00:00Z

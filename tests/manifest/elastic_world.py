@@ -9,9 +9,9 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
-from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from tests.manifest.yaml_text import remarks
+from tests.model.invariants import check_invariants
 
 EQ = "apiVersion: scheduling.x-k8s.io/v1alpha1, kind: ElasticQuota"
 NODE = """

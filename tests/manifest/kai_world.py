@@ -8,9 +8,8 @@ from fairlead.errors import Finding
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.objects import Object
-from fairlead.manifest.core.read_node import read_node
+from fairlead.manifest.core.read_objects import read_node, read_priority_class
 from fairlead.manifest.core.read_pod import read_pod
-from fairlead.manifest.core.read_priority_class import read_priority_class
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.reading.pod_group import read_kai_pod_group
 from fairlead.manifest.kai.reading.queue import read_kai_queue
@@ -19,9 +18,9 @@ from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import WorkloadName
-from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
+from tests.model.invariants import check_invariants
 
 READERS: dict[str, Callable[[Cursor], Object | None]] = {
     "Queue": read_kai_queue,

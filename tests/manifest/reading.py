@@ -1,8 +1,12 @@
 """Read a text as a file would be read, and show what was found."""
 
 from textwrap import dedent
+from typing import NamedTuple
 
+from fairlead.errors import Finding
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kinds import identify
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.values import Mapping
 
@@ -23,3 +27,17 @@ def sole(text: str, file: str = "queues.yaml") -> Mapping:
 def remarks(findings: Findings) -> list[str]:
     """Show findings as ``line code path``."""
     return [f"{finding.line} {finding.code} {finding.path}" for finding in findings]
+
+
+class ReadObject(NamedTuple):
+    """One document read by itself: its objects, what was found, and whether none is an error."""
+
+    objects: tuple[Object, ...]
+    findings: tuple[Finding, ...]
+    is_usable: bool
+
+
+def read_object(document: Document, *, strict: bool = False) -> ReadObject:
+    findings = Findings(strict=strict)
+    objects = identify(document, findings).read(findings)
+    return ReadObject(objects, tuple(findings), not findings.has_errors)

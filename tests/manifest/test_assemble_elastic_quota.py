@@ -8,7 +8,6 @@ from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.queue import ElasticQuota
 from fairlead.model.workload import ElasticPods
@@ -23,6 +22,7 @@ from tests.manifest.elastic_world import (
     quota,
     state_of,
 )
+from tests.model.invariants import check_invariants
 
 
 def test_a_quota_is_a_queue_named_after_its_namespace() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.errors import Finding
-from fairlead.manifest.kai.quota_axes import GPU
+from fairlead.manifest.kai.notation import GPU
 from fairlead.model.state import ClusterState
 from fairlead.placement.node_room import GpuResources, NodeRoom, node_room
 from tests.manifest.kai_world import NODE, assemble, queue, stream

@@ -12,7 +12,6 @@ from fairlead.manifest.kai.reading.share_simulation import read_share_simulation
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.settings import KaiSettings
 from tests.manifest.kai_world import (
@@ -31,6 +30,7 @@ from tests.manifest.kai_world import (
     stream,
     told,
 )
+from tests.model.invariants import check_invariants
 
 # The tree
 

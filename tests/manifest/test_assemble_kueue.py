@@ -17,12 +17,12 @@ from fairlead.manifest.kueue.assembly import workloads as assemble_kueue_workloa
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import Axis, QueueName, WorkloadName
-from fairlead.model.invariants import check_invariants
 from fairlead.model.queue import ClusterQueue, Cohort
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.shares import KueueShares
+from tests.model.invariants import check_invariants
 from tests.scale_examples import scale_examples
 from tests.shared_folder import ROOT
 

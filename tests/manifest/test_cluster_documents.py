@@ -11,7 +11,7 @@ from fairlead.manifest.core.objects import full_name
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.core.tree_checks import refuse_duplicates
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.identify import identify
+from fairlead.manifest.kinds import identify
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, cluster_document, read_documents
 from fairlead.manifest.text.values import Mapping

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from fairlead.manifest.finding import CODES, Findings
 from fairlead.manifest.text.build import Builder
 from fairlead.manifest.text.documents import read_bytes
-from fairlead.manifest.text.json_nodes import compose_json
+from fairlead.manifest.text.json_documents import compose_json
 from fairlead.manifest.text.limits import MAX_DEPTH
 from fairlead.manifest.text.values import Mapping, height
 from fairlead.manifest.text.yaml_documents import cut_stream

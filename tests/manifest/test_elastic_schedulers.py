@@ -8,10 +8,10 @@ from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.elastic_quota.read_options import PLUGIN_SCHEDULERS
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Evict, Reserve, Start, Wait
 from fairlead.policy.contract import make_policy
 from tests.manifest.elastic_world import GANG, MEMBER, NODE, assemble, pod, quota
+from tests.model.invariants import check_invariants
 from tests.policy.changes import changes_of
 
 NOW_MS = 1_000_000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.manifest.core.read_containers import refuse_part
-from fairlead.manifest.core.read_node import read_node
+from fairlead.manifest.core.read_objects import read_node
 from fairlead.manifest.core.read_pod import read_pod
+from fairlead.manifest.core.read_pod_spec import refuse_part
 from fairlead.manifest.elastic_quota.read_quota import read_elastic_quota
 from fairlead.manifest.text.fields import FieldError
 from tests.manifest.yaml_text import cursor_of

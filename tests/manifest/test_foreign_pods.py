@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.manifest.core.foreign_pods import foreign_pod
 from fairlead.manifest.core.objects import PodObject
-from fairlead.manifest.core.pod_selectors import CountedSelectors
+from fairlead.manifest.core.pod_selectors import CountedSelectors, foreign_pod
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import load
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import ForeignPodChanged, NodeAdded, WorkloadAdded
-from fairlead.model.foreign_pod import ForeignPod
+from fairlead.model.node import ForeignPod
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodId, Workload
 from fairlead.placement.host_ports import port_room

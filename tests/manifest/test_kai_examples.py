@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fairlead.manifest.load import load
-from fairlead.model.invariants import check_invariants
 from fairlead.model.quantity import show_amount
 from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.settings import KaiSettings
+from tests.model.invariants import check_invariants
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GPU = 2  # the place of the axis

@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.errors import Finding
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kueue.assembly.without_effect import CONSEQUENCES
+from fairlead.manifest.kueue.assembly.checks import CONSEQUENCES
 from tests.manifest.test_assemble_kueue import (
     assemble,
     cluster_queue,

@@ -8,7 +8,7 @@ from fairlead.errors import Severity
 from fairlead.manifest import finding as finding_module
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import load
-from fairlead.manifest.text import build, json_documents, json_nodes, yaml_nodes
+from fairlead.manifest.text import build, json_documents, yaml_nodes
 from fairlead.manifest.text import documents as documents_module
 from fairlead.manifest.text import yaml_documents as yaml_list
 from fairlead.manifest.text.limits import MAX_ALIASED_NODES, MAX_DEPTH, MAX_FINDINGS
@@ -90,7 +90,7 @@ def test_no_depth_of_yaml_crashes_the_parser(text: str) -> None:
 
 def bound(monkeypatch: pytest.MonkeyPatch, name: str, most: int) -> None:
     """Lower a bound for all who keep it."""
-    for module in (documents_module, json_documents, json_nodes, yaml_list, yaml_nodes):
+    for module in (documents_module, json_documents, yaml_list, yaml_nodes):
         if hasattr(module, name):
             monkeypatch.setattr(module, name, most)
 

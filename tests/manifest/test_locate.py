@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from yaml.nodes import Node
 
 from fairlead.manifest.load import paused_collector
-from fairlead.manifest.text.json_locate import JsonLocator
-from fairlead.manifest.text.json_nodes import compose_json
-from fairlead.manifest.text.locate import Locator
+from fairlead.manifest.text.json_documents import compose_json
+from fairlead.manifest.text.locate import JsonLocator, Locator
 from fairlead.manifest.text.path import path_text
 from fairlead.manifest.text.values import Mapping, Value
 from tests.manifest.reading import read

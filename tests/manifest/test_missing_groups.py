@@ -7,15 +7,15 @@ from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.identify import identify
+from fairlead.manifest.kinds import identify
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
-from fairlead.manifest.translate.assembly_rules import OF_A_CLUSTER, OF_FILES, AssemblyRules
+from fairlead.manifest.translate.family import OF_A_CLUSTER, OF_FILES, AssemblyRules
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName, make_policy
+from tests.model.invariants import check_invariants
 from tests.policy.changes import changes_of
 
 FAMILIES = ("kai", "elastic-quota")

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from fairlead.errors import Finding
 from fairlead.manifest.core.objects import PodObject
-from fairlead.manifest.core.pod_shapes import PodShapes, shape_key
-from fairlead.manifest.core.read_pod import read_pod
+from fairlead.manifest.core.read_pod import PodShapes, read_pod, shape_key
 from fairlead.manifest.core.read_pod_spec import PodSpecRead
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.cursor import Cursor

@@ -6,12 +6,14 @@ from typing import TypeVar
 import pytest
 
 from fairlead.manifest.core.objects import NodeObject, PodObject
-from fairlead.manifest.core.read_budget import read_budget
-from fairlead.manifest.core.read_namespace import read_namespace
-from fairlead.manifest.core.read_node import read_node
+from fairlead.manifest.core.read_objects import (
+    read_budget,
+    read_namespace,
+    read_node,
+    read_priority_class,
+)
 from fairlead.manifest.core.read_pod import read_pod
-from fairlead.manifest.core.read_priority_class import read_priority_class
-from fairlead.manifest.kueue.reading.priority_class import read_workload_priority_class
+from fairlead.manifest.kueue.reading.local_queue import read_workload_priority_class
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.selector import LabelRequirement, Taint
 from fairlead.model.workload import GpuShare

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.manifest.core.read_pod_constraints import read_pod_terms
+from fairlead.manifest.core.read_pod_spec import read_pod_terms
 from fairlead.model.selector import LabelRequirement, LabelSelector, Operator, PodTerm
 from tests.manifest.yaml_text import cursor_of, remarks
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.core.read_containers import Container
 from fairlead.manifest.core.read_pod_spec import (
+    Container,
     PodSpecRead,
     plugin_requests,
     pod_requests,

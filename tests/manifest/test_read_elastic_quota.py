@@ -2,10 +2,12 @@
 
 import pytest
 
-from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject
-from fairlead.manifest.elastic_quota.read_pod_group import read_plugin_pod_group
-from fairlead.manifest.elastic_quota.read_quota import read_elastic_quota
+from fairlead.manifest.elastic_quota.read_quota import (
+    is_counted,
+    read_elastic_quota,
+    read_plugin_pod_group,
+)
 from tests.manifest.yaml_text import cursor_of, remarks
 
 GI = 2**30

@@ -7,7 +7,7 @@ import pytest
 from fairlead.manifest.core.objects import UNIDENTIFIED, Identity, Owner, PodObject
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.elastic_quota.objects import PluginPodGroupObject
-from fairlead.manifest.elastic_quota.read_pod_group import read_plugin_pod_group
+from fairlead.manifest.elastic_quota.read_quota import read_plugin_pod_group
 from fairlead.manifest.kai.objects import KaiPodGroupObject
 from fairlead.manifest.kai.reading.pod_group import read_kai_pod_group
 from fairlead.manifest.kueue.objects import KueueWorkloadObject

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.manifest.kai.objects import KaiPodGroupObject
-from fairlead.manifest.kai.reading.pod_group import read_kai_pod_group
-from fairlead.manifest.kai.reading.sub_groups import least_pods
+from fairlead.manifest.kai.reading.pod_group import least_pods, read_kai_pod_group
 from fairlead.model.workload import SubGroup
 from tests.manifest.yaml_text import cursor_of
 

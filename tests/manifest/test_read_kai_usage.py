@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.manifest.kai.reading.config import read_kai_config
+from fairlead.manifest.kai.reading.shard import read_kai_config
 from fairlead.manifest.kai.reading.usage import read_usage
 from fairlead.usage.settings import PrometheusSource, UsageSettings
 from fairlead.usage.window import Cron, Sliding, Tumbling

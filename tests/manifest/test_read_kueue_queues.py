@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.manifest.kueue.objects import ClusterQueueObject, CohortObject, FlavorQuota
-from fairlead.manifest.kueue.reading.cluster_queue import read_cluster_queue
-from fairlead.manifest.kueue.reading.cohort import read_cohort
-from fairlead.manifest.kueue.reading.flavor import read_flavor
-from fairlead.manifest.kueue.reading.local_queue import read_local_queue
+from fairlead.manifest.kueue.reading.cluster_queue import read_cluster_queue, read_cohort
+from fairlead.manifest.kueue.reading.local_queue import read_flavor, read_local_queue
 from fairlead.manifest.kueue.reading.shared_fields import read_fair_weight
 from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import LocalQueue, ResourceFlavor

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from fairlead.errors import Finding
 from fairlead.manifest.core.objects import NodeObject, PodObject
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.identify import identify
-from fairlead.manifest.read_object import read_identified, read_object
+from fairlead.manifest.kinds import identify
 from fairlead.manifest.text.documents import Document, cluster_document, read_bytes
 from tests.manifest.family_manifests import CORE, ELASTIC, KAI, KUEUE, PODS, objects
+from tests.manifest.reading import read_object
 from tests.manifest.test_fuzz_readers import spots, values
 
 POD = "{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {priority: %s}}\n"
@@ -66,11 +66,10 @@ def test_what_gives_no_object(text: str, is_usable: bool) -> None:
 def test_an_object_between_broken_ones_is_as_if_it_were_alone() -> None:
     text = "---\n".join([POD % ("a", "high"), POD % ("b", 7), POD % ("c", "low")])
     findings = Findings()
-    read = [read_identified(identify(each, findings), findings) for each in documents(text)]
-    assert [each.is_usable for each in read] == [False, True, False]
-    (sound,) = read[1].objects
+    read = [identify(each, findings).read(findings) for each in documents(text)]
+    (sound,) = read[1]
     assert isinstance(sound, PodObject)
-    assert (sound.name, sound.priority, read[1].findings) == ("b", 7, ())
+    assert (sound.name, sound.priority) == ("b", 7)
     assert [each.line for each in findings] == [1, 5]
 
 
@@ -91,8 +90,6 @@ def test_what_is_found_in_each_alone_is_what_is_found_in_all(data: st.DataObject
     for value in broken(data):
         document = cluster_document(value)
         one = read_object(document)
-        same = read_identified(identify(document, together), together)
-        assert one.objects == same.objects
-        assert one.is_usable == all(each.severity != "error" for each in one.findings)
+        assert one.objects == identify(document, together).read(together)
         alone += one.findings
     assert alone == list(together)

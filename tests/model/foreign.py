@@ -1,7 +1,7 @@
 """Pods of other schedulers in short."""
 
 from fairlead.model.axes import Amounts
-from fairlead.model.foreign_pod import ForeignPod
+from fairlead.model.node import ForeignPod
 from fairlead.model.workload import PodId
 
 

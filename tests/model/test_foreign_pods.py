@@ -11,11 +11,11 @@ from fairlead.model.events import (
     NodeChanged,
     NodeRemoved,
 )
-from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.invariants import check_invariants
+from fairlead.model.node import ForeignPod
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from tests.model.foreign import foreign_pod
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 from tests.model.worlds import node, state_with
 from tests.text_table import rows

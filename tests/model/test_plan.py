@@ -6,7 +6,6 @@ import pytest
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import Placement, QueueChanged, WorkloadAdded
 from fairlead.model.execution.executor import apply
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import (
     Comparison,
     Evict,
@@ -23,6 +22,7 @@ from fairlead.model.plan import (
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import numbered_pod
+from tests.model.invariants import check_invariants
 from tests.model.worlds import RESOURCES, node, queue, started, state_with, workload
 
 TEAM = QueueName("team")

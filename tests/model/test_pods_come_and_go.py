@@ -15,10 +15,10 @@ from fairlead.model.events import (
     WorkloadStays,
     WorkloadStopped,
 )
-from fairlead.model.invariants import check_invariants
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodSet, PodSets, Workload, numbered_pod
+from tests.model.invariants import check_invariants
 from tests.model.test_state import JOB, POD, TEAM, a_team, facts
 from tests.model.worlds import node, queue, started, state_with
 

@@ -32,10 +32,10 @@ from fairlead.model.events import (
     WorkloadStays,
     WorkloadStopped,
 )
-from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, PodSets, numbered_pod
+from tests.model.invariants import check_invariants
 from tests.model.worlds import node, queue, started, state_with, workload
 
 TEAM = QueueName("team")

@@ -39,7 +39,6 @@ from fairlead.model.events import (
     WorkloadStays,
     WorkloadStopped,
 )
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory, KaiMemory, KueueMemory, Memory
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (
@@ -53,6 +52,7 @@ from fairlead.model.workload import (
     Workload,
 )
 from tests.model.foreign import foreign_pod
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 from tests.model.worlds import RESOURCES, node, queue
 

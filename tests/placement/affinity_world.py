@@ -15,8 +15,7 @@ from fairlead.model.events import (
     WorkloadAdded,
     WorkloadStarted,
 )
-from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.node import Node
+from fairlead.model.node import ForeignPod, Node
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodId, PodSet, PodSets, Workload, numbered_pod

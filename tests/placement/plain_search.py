@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import DeviceShare
-from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.node import Node
+from fairlead.model.node import ForeignPod, Node
 from fairlead.model.run import Placed
 from fairlead.model.selector import Taint
 from fairlead.model.state import ClusterState

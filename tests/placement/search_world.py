@@ -25,8 +25,7 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.node import Node
+from fairlead.model.node import ForeignPod, Node
 from fairlead.model.selector import (
     LabelRequirement,
     LabelSelector,

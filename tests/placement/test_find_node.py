@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from fairlead.model.axes import WorkloadName
 from fairlead.model.device_share import SHARED_GPU, DeviceShare
 from fairlead.model.events import NodeAdded, NodeChanged, WorkloadLeaving, WorkloadStopped
-from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodConstraints, PodSet, Workload, numbered_pod
 from fairlead.placement.find_node import NodeFinder, Spot
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
+from tests.model.invariants import check_invariants
 from tests.placement.plain_search import (
     DEVICE,
     PODS_AROUND,

@@ -27,7 +27,7 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.foreign_pod import ForeignPod
+from fairlead.model.node import ForeignPod
 from fairlead.model.workload import numbered_pod
 from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from fairlead.model.accounting.journal import Journal
 from fairlead.model.accounting.node_books import NodeBooks
-from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.node import Node
+from fairlead.model.node import ForeignPod, Node
 from fairlead.model.selector import LabelSelector, PodTerm
 from fairlead.model.workload import GpuShare, PodConstraints, PodId
 from fairlead.placement.node_filters import node_defect

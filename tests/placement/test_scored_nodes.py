@@ -21,7 +21,6 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.selector import Effect, Taint, Toleration
 from fairlead.model.state import ClusterState
@@ -38,6 +37,7 @@ from fairlead.placement.find_node import Spot
 from fairlead.placement.node_score import Fill, Scoring, node_score
 from fairlead.placement.scored_nodes import KINDS_REMEMBERED, ScoredNodes
 from tests.model.foreign import foreign_pod
+from tests.model.invariants import check_invariants
 from tests.placement.plain_search import PlainRoom
 from tests.placement.search_world import PODS, VERBS, SearchWorld, Step, foreign_pods, rarely
 from tests.placement.search_world import RESOURCES as SEARCHED

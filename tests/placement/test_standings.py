@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import ForeignPodChanged, NodeAdded
-from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.node import Node
+from fairlead.model.node import ForeignPod, Node
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodId, PodSet, PodSets, Workload
 from fairlead.placement.find_node import NodeFinder

@@ -7,10 +7,10 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadFinished, WorkloadStopped
 from fairlead.model.execution.executor import apply
 from fairlead.model.holds import HELD_AFTER_FAILURE, NOTHING_HELD, Holds
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy, Settings, make_policy
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 from tests.policy.changes import changes_of
 

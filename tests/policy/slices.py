@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from fairlead.model.execution.executor import apply
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Plan, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Settings, make_policy
+from tests.model.invariants import check_invariants
 
 MOST_SLICES = 100
 

@@ -22,7 +22,7 @@ from fairlead.cli.output.progress import SayNews
 from fairlead.errors import FairleadError
 from fairlead.explain.text.names import first_few
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.core.read_address import address_problem
+from fairlead.manifest.core.read_settings import address_problem
 from fairlead.model.axes import QueueName
 from fairlead.model.events import UsageChanged
 from fairlead.policy.kai.settings import KaiSettings

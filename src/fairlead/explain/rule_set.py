@@ -5,8 +5,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from fairlead.errors import FairleadError
-from fairlead.explain.queues.pending import PendingReport
-from fairlead.explain.queues.report import ShareReport
+from fairlead.explain.queues.report import PendingReport, ShareReport
 from fairlead.explain.registry import RULE_SETS
 from fairlead.explain.text.explanation import Explanation
 from fairlead.model.axes import Amounts, QueueName, WorkloadName

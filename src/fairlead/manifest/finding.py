@@ -124,11 +124,6 @@ class Findings:
         return self._made["error"] > 0
 
     @property
-    def error_count(self) -> int:
-        """How many remarks, kept or not, were errors."""
-        return self._made["error"]
-
-    @property
     def kept_count(self) -> int:
         """How many remarks are kept by now."""
         return len(self._kept)

@@ -1,4 +1,4 @@
-"""Every kind of object that Fairlead reads, in which versions, and for which rule set.
+"""Every kind of object that Fairlead reads, and of which kind a document is.
 
 A kind is known by its API group and its name together: three groups have a ``PodGroup``, and the
 ``Queue`` of one scheduler is not that of another.
@@ -7,16 +7,27 @@ A kind is known by its API group and its name together: three groups have a ``Po
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from fairlead.manifest.bundle import GroupAndKind, Kind, one_object
-from fairlead.manifest.core.read_budget import read_budget
-from fairlead.manifest.core.read_namespace import read_namespace
-from fairlead.manifest.core.read_node import read_node
+from fairlead.manifest.core.objects import Object
+from fairlead.manifest.core.read_objects import (
+    read_budget,
+    read_namespace,
+    read_node,
+    read_priority_class,
+)
 from fairlead.manifest.core.read_pod import read_pod
-from fairlead.manifest.core.read_priority_class import read_priority_class
+from fairlead.manifest.finding import Findings
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.settings import read_settings
+from fairlead.manifest.text.documents import Document
+from fairlead.manifest.text.fields import FieldError, text_of
+from fairlead.manifest.text.path import quote
+from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.manifest.text.values import REFUSED
+from fairlead.manifest.text.values import Mapping as ValueMapping
 
 KINDS: Final[Mapping[GroupAndKind, Kind]] = {
     ("", "Namespace"): one_object(read_namespace, "v1"),
@@ -43,11 +54,90 @@ def kind_title(group: str, kind: str) -> str:
     return f"{kind}.{group}" if group else kind
 
 
-def kinds_in(group: str) -> list[str]:
-    """Return the kinds that we know in *group*."""
-    return [kind for known, kind in KINDS if known == group]
+NO_KIND = "without kind"
+
+_TYPE_KEYS = ("apiVersion", "kind")
 
 
-def groups_with(kind: str) -> list[str]:
-    """Return the groups in which we know *kind*."""
-    return [group for group, known in KINDS if known == kind]
+class Identified(msgspec.Struct, frozen=True, kw_only=True):
+    """An object, what to call its kind, and how to read it: None if it is to be left alone."""
+
+    document: Document
+    title: str
+    kind: Kind | None
+
+    def read(self, findings: Findings) -> tuple[Object, ...]:
+        """Read the object. Most kinds give one, or none if it has no usable name.
+
+        Never raises for what it holds. Of an object with an error, what was wrong is as by default:
+        it serves to find out what else is wrong, and nothing more.
+        """
+        return tuple(self.kind.read(self.document, findings)) if self.kind else ()
+
+
+def identify(document: Document, findings: Findings) -> Identified:
+    """Find out of what kind *document* is, and warn where that looks like a typing mistake."""
+    value = document.value
+    api_version, name = value.get("apiVersion"), value.get("kind")
+    if isinstance(api_version, str) and isinstance(name, str):
+        group, _, version = api_version.rpartition("/")
+        kind = KINDS.get((group, name))
+        if kind is None:
+            _suspect_kind(document, group, name, findings)
+        elif version not in kind.versions:
+            _report_version(document, version, kind, findings)
+        return Identified(document=document, title=kind_title(group, name), kind=kind)
+    for untyped in UNTYPED:
+        if untyped.matches(value):
+            return Identified(document=document, title=untyped.title, kind=untyped.kind)
+    _report_no_kind(document, findings)
+    return Identified(document=document, title=NO_KIND, kind=None)
+
+
+def _suspect_kind(document: Document, group: str, name: str, findings: Findings) -> None:
+    guess = did_you_mean(name, [kind for known, kind in KINDS if known == group])
+    elsewhere = [known for known, kind in KINDS if kind == name]
+    if not guess and group == "" and elsewhere:
+        guess = f"write apiVersion: {elsewhere[0]}/{KINDS[elsewhere[0], name].versions[0]}"
+    if guess:
+        message = f"found the unknown kind {quote(kind_title(group, name))}; it is left alone"
+        document.source.report(findings, "warning", "unknown-kind", ("kind",), message, guess)
+
+
+def _report_version(document: Document, version: str, kind: Kind, findings: Findings) -> None:
+    message = f"found the unknown version {quote(version)}; read as {kind.versions[0]}"
+    fix = f"write one of: {', '.join(kind.versions)}"
+    document.source.report(findings, "warning", "unknown-version", ("apiVersion",), message, fix)
+
+
+def _report_no_kind(document: Document, findings: Findings) -> None:
+    """Refuse what was meant as an object; only warn about some other file in the same folder."""
+    value = document.value
+    if REFUSED in map(value.get, _TYPE_KEYS):
+        return  # reported already
+    _report_types(document, findings)
+    missing = [key for key in _TYPE_KEYS if value.get(key) is None]
+    if not missing:
+        return
+    document.source.report(
+        findings,
+        "error" if _looks_like_object(value) else "warning",
+        "unknown-kind",
+        (missing[0],) if missing[0] in value else (),
+        f"found a mapping without {missing[0]}, expected an object with apiVersion and kind",
+        f"add {missing[0]}, or leave the file out",
+    )
+
+
+def _report_types(document: Document, findings: Findings) -> None:
+    for key in _TYPE_KEYS:
+        value = document.value.get(key)
+        try:
+            if value is not None:
+                text_of(value)
+        except FieldError as wrong:
+            document.source.report(findings, "error", wrong.code, (key,), wrong.message, wrong.fix)
+
+
+def _looks_like_object(value: ValueMapping) -> bool:
+    return any(key in value for key in (*_TYPE_KEYS, "metadata", "spec"))

@@ -14,8 +14,7 @@ from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.objects import SettingsObject
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.identify import Identified, identify
-from fairlead.manifest.read_object import read_identified
+from fairlead.manifest.kinds import Identified, identify
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.settings import warn_of_other_sections
 from fairlead.manifest.text.documents import Document, read_bytes, read_documents
@@ -130,7 +129,7 @@ def _read(
             others.append(each)
         else:
             read[each.title] += 1
-            for found in read_identified(each, findings).objects:
+            for found in each.read(findings):
                 collection.add(found)
     if others and policy:
         _note_others(others, policy, findings)

@@ -7,10 +7,9 @@ import msgspec
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.device_share import DeviceShare
-from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.holds import Holds
 from fairlead.model.memory import Memory
-from fairlead.model.node import Node
+from fairlead.model.node import ForeignPod, Node
 from fairlead.model.queue import Queue
 from fairlead.model.workload import PodId, Workload
 

@@ -15,8 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import SHARED_GPU
-from fairlead.model.foreign_pod import Occupied
-from fairlead.model.node import Node
+from fairlead.model.node import Node, Occupied
 from fairlead.model.quantity import is_gpu
 from fairlead.model.state import ClusterState
 from fairlead.placement.node_room import GpuResources, NodeRoom, has_open_gpus, node_room

@@ -17,8 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.node import Node
+from fairlead.model.node import ForeignPod, Node
 from fairlead.model.run import Phase
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState, pods_on_node

@@ -8,10 +8,10 @@ from hypothesis import settings as hypothesis_settings
 from fairlead.explain.elastic_quota.job import explain_elastic_job
 from fairlead.explain.elastic_quota.turn import ElasticJobView, ElasticTurn, elastic_turn
 from fairlead.model.events import Event
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Comparison, Evict, Reserve, Start, Wait
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.model.invariants import check_invariants
 from tests.policy.elastic_quota.random_world import NOW_MS, build, random_settings, worlds
 from tests.scale_examples import scale_examples
 

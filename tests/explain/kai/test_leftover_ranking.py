@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.explain.kai.leftovers import (
+from fairlead.explain.kai.division import (
     MOST_SIBLINGS,
     LeftoverRanking,
     Ranked,

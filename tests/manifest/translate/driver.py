@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeAlias
 
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.execution.executor import Executor, Order
-from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.contract import make_policy
@@ -18,6 +17,7 @@ from tests.manifest.translate.acts import Acts
 from tests.manifest.translate.api_server import ApiServer, Object
 from tests.manifest.translate.assumptions import Assumptions, uids_of
 from tests.manifest.translate.watches import Watches
+from tests.model.invariants import check_invariants
 
 Pods: TypeAlias = tuple[PodId, ...]
 

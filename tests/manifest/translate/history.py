@@ -16,10 +16,9 @@ from typing import Final
 
 from fairlead.cli.input.options import with_faithfulness
 from fairlead.manifest.text.documents import cluster_document
-from fairlead.manifest.translate.assembly_rules import OF_A_CLUSTER, AssemblyRules
+from fairlead.manifest.translate.family import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.events import MemoryChanged
-from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName, Settings, make_policy
 from fairlead.policy.obstacles import INVALID_OBJECT
@@ -40,6 +39,7 @@ from tests.manifest.translate.kai_world import KaiWorld
 from tests.manifest.translate.kueue_world import KueueWorld
 from tests.manifest.translate.watches import Watches
 from tests.manifest.translate.world import World
+from tests.model.invariants import check_invariants
 
 WORLDS: Final[dict[PolicyName, type[World]]] = {
     "kai": KaiWorld,

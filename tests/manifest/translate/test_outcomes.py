@@ -9,12 +9,12 @@ from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import MemoryChanged, Placement
 from fairlead.model.execution.executor import Executor, Order
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import KueueMemory
 from fairlead.model.plan import Evict, Reason, Start
 from fairlead.model.workload import PodId, numbered_pod
 from tests.manifest.translate.api_server import ApiServer, Key, Object, copied
 from tests.manifest.translate.kueue_world import WORKLOAD, admit
+from tests.model.invariants import check_invariants
 
 WHY = Reason(code="any")
 POD = {

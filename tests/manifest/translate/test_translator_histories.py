@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from fairlead.manifest.load import load
-from fairlead.manifest.translate.assembly_rules import OF_FILES
+from fairlead.manifest.translate.family import OF_FILES
 from fairlead.policy.contract import PolicyName
 from tests.manifest.translate.history import (
     WORLDS,

@@ -5,7 +5,6 @@ from typing import Any
 
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import QueueName
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
 from fairlead.policy.contract import PolicyName, make_policy
 from tests.manifest.translate.cluster_objects import (
@@ -20,6 +19,7 @@ from tests.manifest.translate.cluster_objects import (
     node,
     pod,
 )
+from tests.model.invariants import check_invariants
 
 NOW_MS = 1_793_500_000_000
 A = QueueName("a")

@@ -10,8 +10,8 @@ A watch never tells what is older than the list that it began with, unless it to
 from random import Random
 from typing import NamedTuple, Protocol
 
-from fairlead.manifest.read_object import read_object
 from fairlead.manifest.text.documents import Document, cluster_document
+from tests.manifest.reading import read_object
 from tests.manifest.translate.api_server import (
     ApiServer,
     Key,

@@ -13,7 +13,6 @@ from fairlead.model.events import (
     WorkloadFinished,
     WorkloadRemoved,
 )
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory, GaveWay, KaiMemory, KueueMemory, Memory, Promise
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (
@@ -23,6 +22,7 @@ from fairlead.model.workload import (
     Workload,
     WorkloadExtension,
 )
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 from tests.model.worlds import queue, started, state_with, workload
 

@@ -14,9 +14,9 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodId, PodSet, PodSets, Workload, numbered_pod
+from tests.model.invariants import check_invariants
 from tests.model.worlds import node, queue, state_with
 from tests.text_table import rows
 

@@ -20,7 +20,6 @@ from fairlead.model.events import (
 )
 from fairlead.model.execution.carry_over import carry_over
 from fairlead.model.execution.reconcile import ObservedPlace, ObservedWorkload, bring_in_line
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory, KaiMemory, KueueMemory, Memory, part_about
 from fairlead.model.node import Node
 from fairlead.model.run import Placed
@@ -35,6 +34,7 @@ from fairlead.model.workload import (
     Workload,
     WorkloadExtension,
 )
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 from tests.model.test_state_machine import AXES, FLAVORS, NAMES, memories, shares, workloads
 from tests.model.worlds import RESOURCES, queue

@@ -23,7 +23,6 @@ from fairlead.model.execution.back_off import (
 )
 from fairlead.model.execution.executor import Executor, Order, PromisedPlace, apply, redeem
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory, KueueMemory, Memory, Promise
 from fairlead.model.plan import Evict, Move, Plan, Reason, Start, Wait
 from fairlead.model.run import Placed
@@ -38,6 +37,7 @@ from fairlead.model.workload import (
     WorkloadExtension,
     numbered_pod,
 )
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 from tests.model.worlds import node, queue, state_with
 from tests.scale_examples import scale_examples

@@ -14,11 +14,11 @@ from fairlead.model.execution.back_off import LEAST_VICTIM_PAUSE_MS
 from fairlead.model.execution.carry_over import carry_over
 from fairlead.model.execution.executor import Executor, Order
 from fairlead.model.execution.reconcile import ObservedPlace, ObservedWorkload, bring_in_line
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Evict, Reason, Start
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, PodId, PodSet, PodSets, Workload, numbered_pod
+from tests.model.invariants import check_invariants
 from tests.model.worlds import node, queue, state_with
 from tests.scale_examples import scale_examples
 

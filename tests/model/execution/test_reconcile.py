@@ -26,11 +26,11 @@ from fairlead.model.execution.reconcile import (
     bring_in_line,
     reconcile,
 )
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import KaiMemory
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodId, PodSet, PodSets, Workload
+from tests.model.invariants import check_invariants
 from tests.model.worlds import node, queue, state_with
 from tests.scale_examples import scale_examples
 

@@ -10,7 +10,6 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.execution.executor import apply
 from fairlead.model.execution.remember import forget_promises
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
@@ -19,6 +18,7 @@ from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.quota.usage import Charges
 from fairlead.policy.elastic_quota.scheduling.plan import CycleSource, PlainSource, settled_plan
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.model.invariants import check_invariants
 from tests.policy.elastic_quota.random_world import AXES, NOW_MS
 
 

@@ -27,7 +27,6 @@ from fairlead.model.events import (
 )
 from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.execution.executor import apply
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.node import Node
 from fairlead.model.plan import (
@@ -47,6 +46,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodConstraints, PodId, PodSet, PodSets, Workload
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.model.invariants import check_invariants
 from tests.text_table import rows
 
 OURS = ElasticQuotaSettings()

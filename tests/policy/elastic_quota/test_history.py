@@ -24,12 +24,12 @@ from fairlead.model.events import (
 )
 from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.execution.executor import apply
-from fairlead.model.invariants import check_invariants
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.model.invariants import check_invariants
 from tests.policy.elastic_quota.plan_laws import checked_plan
 from tests.policy.elastic_quota.random_world import (
     NAMESPACES,

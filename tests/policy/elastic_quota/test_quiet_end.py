@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from fairlead.model.events import Event, WorkloadAdded
 from fairlead.model.execution.after_plan import carry_out
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSets
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.model.invariants import check_invariants
 from tests.policy.elastic_quota.incremental.test_unschedulable import node, pod
 from tests.policy.elastic_quota.plan_laws import checked_plan
 from tests.policy.elastic_quota.quota_event import quota

@@ -5,12 +5,12 @@ from operator import add
 from fairlead.model.device_share import WHOLE_DEVICE_E9
 from fairlead.model.events import WorkloadReserved
 from fairlead.model.execution.executor import apply
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 
 

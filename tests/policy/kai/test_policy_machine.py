@@ -27,7 +27,6 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.execution.executor import apply
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
@@ -52,6 +51,7 @@ from fairlead.policy.kai.victims.candidates import (
     charge_of,
 )
 from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
+from tests.model.invariants import check_invariants
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, foreign_pods, jobs, nodes, queues, worlds
 

@@ -24,7 +24,6 @@ from fairlead.model.events import (
     WorkloadStarted,
 )
 from fairlead.model.execution.after_plan import carry_out
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import KueueMemory
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.queue import (
@@ -42,6 +41,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, PodConstraints, PodSet, PodSets, Workload
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
+from tests.model.invariants import check_invariants
 from tests.text_table import rows
 
 FAIR = KueueSettings(fair_sharing=True)

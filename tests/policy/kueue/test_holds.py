@@ -4,11 +4,11 @@ import pytest
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodKey
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
+from tests.model.invariants import check_invariants
 from tests.policy.kueue.plan_world import (
     CLASSICAL,
     FAIR,

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.execution.executor import apply
 from fairlead.model.execution.remember import forget_promises
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Comparison, Evict, Plan, Reason, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy
+from tests.model.invariants import check_invariants
 from tests.policy.changes import changes_of
 from tests.policy.kueue.plain_quota import PlainQuota, used_by_queue
 from tests.policy.kueue.plan_world import NOW_MS, told

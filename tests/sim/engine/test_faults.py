@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.execution.executor import Verb
-from fairlead.model.invariants import check_invariants
 from fairlead.sim.engine.events import (
     Evicted,
     Finished,
@@ -21,6 +20,7 @@ from fairlead.sim.engine.events import (
 from fairlead.sim.engine.faults import DrawnFates, Fate, Faults, OrderFaults
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.scenario.variant.prepare import Prepared
+from tests.model.invariants import check_invariants
 from tests.scale_examples import scale_examples
 from tests.sim.engine.test_simulation import TWO_HALVES, lines, simulate
 from tests.sim.random_scenarios import POLICIES, Document, documents, result_of, run

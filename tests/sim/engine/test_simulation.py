@@ -9,7 +9,6 @@ import pytest
 from fairlead.errors import SimulationError
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadChanged
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy
@@ -30,6 +29,7 @@ from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import NodeChange, SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.scenario.kai.objects import kai_address_book
+from tests.model.invariants import check_invariants
 from tests.sim.small_cluster import (
     DEVICE,
     GPU,

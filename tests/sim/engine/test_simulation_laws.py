@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.invariants import check_invariants
 from fairlead.sim.engine.events import (
     CapacityChanged,
     Evicted,
@@ -19,6 +18,7 @@ from fairlead.sim.engine.events import (
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.scenario.variant.prepare import Prepared
+from tests.model.invariants import check_invariants
 from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import MOST_SECONDS, POLICIES, START_MS, Document, documents, run
 

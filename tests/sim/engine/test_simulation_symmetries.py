@@ -16,13 +16,13 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.execution.executor import apply
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Move, Plan, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.contract import Policy
 from fairlead.sim.engine.events import Finished, SimulationEvent, Stopped, Submitted
 from fairlead.sim.scenario.variant.prepare import prepare
+from tests.model.invariants import check_invariants
 from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, START_MS, Document, documents, read, run
 

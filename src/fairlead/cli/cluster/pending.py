@@ -12,7 +12,7 @@ from fairlead.cli.input.options import (
     states_or_exit,
 )
 from fairlead.cli.output.table import table_text
-from fairlead.explain.queues.pending import PendingReport
+from fairlead.explain.queues.report import PendingReport
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.names import printable
 

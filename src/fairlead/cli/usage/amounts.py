@@ -11,7 +11,7 @@ import click
 
 from fairlead.errors import DurationError, QuantityError
 from fairlead.explain.text.measures import hours_unit, resource_hours
-from fairlead.manifest.kai.quota_axes import RESOURCE_OF
+from fairlead.manifest.kai.notation import RESOURCE_OF
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import parse_duration
 from fairlead.model.quantity import base_units, is_memory_like, parse_quantity, scale_of

@@ -12,9 +12,14 @@ from fairlead.explain.elastic_quota.holding import (
     holding_section,
 )
 from fairlead.explain.elastic_quota.turn import ElasticJobView, ElasticTurn, RuleLine, elastic_turn
-from fairlead.explain.jobs.answer import claim_sections, job_answer
+from fairlead.explain.jobs.answer import (
+    TurnBefore,
+    claim_sections,
+    job_answer,
+    turns_section,
+    why_older_or_higher,
+)
 from fairlead.explain.jobs.nodes import node_table, room_document
-from fairlead.explain.jobs.turns import TurnBefore, turns_section, why_older_or_higher
 from fairlead.explain.plan.pods import places_section
 from fairlead.explain.plan.report import decision_documents
 from fairlead.explain.text.amounts import amount_text

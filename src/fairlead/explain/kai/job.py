@@ -6,9 +6,8 @@ from typing import Final
 
 import msgspec
 
-from fairlead.explain.jobs.answer import claim_sections, job_answer
+from fairlead.explain.jobs.answer import TurnBefore, claim_sections, job_answer, turns_section
 from fairlead.explain.jobs.nodes import NodeStanding, node_standings, node_table, room_document
-from fairlead.explain.jobs.turns import TurnBefore, turns_section
 from fairlead.explain.plan.pods import places_section
 from fairlead.explain.plan.report import decision_documents
 from fairlead.explain.text.amounts import amount_text, number_text

@@ -9,7 +9,7 @@ import msgspec
 
 from fairlead.errors import FairleadError
 from fairlead.explain.named import is_queue
-from fairlead.explain.queues.pending import PendingReport
+from fairlead.explain.queues.report import PendingReport
 from fairlead.explain.text.names import first_few, printable
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName, WorkloadName

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.explain.jobs.turns import why_older_or_higher
+from fairlead.explain.jobs.answer import why_older_or_higher
 from fairlead.explain.kueue.job_view import KueueJobView
 from fairlead.explain.kueue.pending import PendingQueue, PendingWorkload, pending_workloads
 from fairlead.explain.text.amounts import number_text

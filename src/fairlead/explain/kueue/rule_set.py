@@ -7,8 +7,7 @@ import msgspec
 from fairlead.explain.kueue.job import explain_kueue_job
 from fairlead.explain.kueue.pending import pending_report
 from fairlead.explain.kueue.queue import explain_kueue_queue, kueue_report
-from fairlead.explain.queues.pending import PendingReport
-from fairlead.explain.queues.report import ShareReport
+from fairlead.explain.queues.report import PendingReport, ShareReport
 from fairlead.explain.rule_set import RuleSet
 from fairlead.explain.text.explanation import Explanation
 from fairlead.model.axes import Amounts, QueueName, WorkloadName

@@ -149,3 +149,14 @@ def queue_document(report: ShareReport, entry: QueueEntry) -> dict[str, object]:
     if entry.published is not None:
         document["status"] = {"used": quantities(entry.published)}
     return document
+
+
+class PendingReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The waiting workloads as rows for people and as items for programs, in the same order."""
+
+    head: tuple[str, ...]
+    words: int  # how many columns hold words; the others hold numbers
+    rows: tuple[tuple[str, ...], ...]
+    document: dict[str, object]  # without its items
+    items: tuple[dict[str, object], ...]
+    note: str | None = None  # why the queue is empty, where that needs a word

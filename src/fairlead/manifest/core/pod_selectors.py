@@ -11,7 +11,9 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from fairlead.manifest.core.objects import PodObject
+from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.objects import PodObject, full_name, is_placed, pod_id
+from fairlead.model.node import ForeignPod
 from fairlead.model.workload import PodConstraints
 
 T = TypeVar("T")
@@ -83,3 +85,39 @@ class ChangedSelectors:
             or self.affect_labels(foreign.labels)
             or not self._ports.isdisjoint(foreign.constraints.host_ports)
         )
+
+
+NO_SELECTORS: Final = PodSelectors()
+
+
+def foreign_pod(
+    pod: PodObject, resources: tuple[str, ...], selectors: PodSelectors = NO_SELECTORS
+) -> ForeignPod | None:
+    """Return a pod that is not ours with amounts on *resources*; None: it is on no node.
+
+    Of its labels and ports it has only those that *selectors* of our pods select. Law: leaving out
+    the rest changes no answer about where one of ours may go. Cost: its labels and ports.
+    """
+    if pod.node is None or not is_placed(pod):
+        return None
+    held = ForeignPod(
+        id=pod_id(pod),
+        name=full_name(pod),
+        node=pod.node,
+        requests=amounts_on(resources, pod.requests),
+        leaving=pod.terminating,
+    )
+    asked = selectors.labels
+    found = [each for each in pod.labels.items() if each[0] in asked] if asked else []
+    ports = tuple([port for port in pod.constraints.host_ports if port in selectors.ports])
+    repels = pod.constraints.pod_anti_affinity
+    if not (found or ports or repels or selectors.select_unlabelled):
+        return held
+    return msgspec.structs.replace(
+        held,
+        asked_about=True,
+        namespace=pod.namespace,
+        labels=tuple(sorted(found)),
+        host_ports=ports,
+        pod_anti_affinity=repels,
+    )

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from fairlead.manifest.core.live_pods import is_gated, is_placed
-from fairlead.manifest.core.objects import PodObject, full_name, pod_id
+from fairlead.manifest.core.objects import PodObject, full_name, is_gated, is_placed, pod_id
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.execution.reconcile import ObservedPlace
 from fairlead.model.workload import PodId

@@ -1,14 +1,264 @@
 """Reads the spec of a pod, or of a pod template, as far as scheduling needs it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from fairlead.manifest.core.read_containers import Container, read_containers, refuse_part
-from fairlead.manifest.core.read_pod_constraints import read_pod_constraints
+from fairlead.manifest.core.read_selector import (
+    read_label_selector,
+    read_node_terms,
+    read_tolerations,
+    sorted_selector,
+)
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import FieldError, quantity_of
+from fairlead.manifest.text.path import quote
+from fairlead.manifest.text.values import Value, describe
+from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm
 from fairlead.model.workload import PodConstraints
+
+_PORT_MAX: Final = 65_535
+_PROTOCOLS: Final[Mapping[str, str]] = {"TCP": "TCP", "UDP": "UDP", "SCTP": "SCTP"}
+_RESTART_POLICIES: Final = {"Always": "Always", "OnFailure": "OnFailure", "Never": "Never"}
+PASSED_OVER_OF_CONTAINERS: Final = frozenset(
+    {
+        "args",
+        "command",
+        "env",
+        "envFrom",
+        "image",
+        "imagePullPolicy",
+        "lifecycle",
+        "livenessProbe",
+        "name",
+        "readinessProbe",
+        "resizePolicy",
+        "restartPolicyRules",
+        "securityContext",
+        "startupProbe",
+        "stdin",
+        "stdinOnce",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+        "tty",
+        "volumeDevices",
+        "volumeMounts",
+        "workingDir",
+    }
+)
+
+
+class Container(msgspec.Struct, frozen=True, kw_only=True):
+    """What one container asks for. A sidecar is an init container that goes on running."""
+
+    requests: Mapping[str, int]
+    host_ports: tuple[tuple[str, int], ...] = ()  # protocol and port
+    is_sidecar: bool = False
+
+
+def read_containers(spec: Cursor, key: str, *, on_host_network: bool) -> list[Container]:
+    """Read the list of containers at *key*, in its order."""
+    return [_read_container(item, on_host_network) for item in spec.items(key)]
+
+
+def read_requests(parent: Cursor) -> dict[str, int]:
+    """Read ``resources`` as the API server completes it: a limit stands in for a request."""
+    resources = parent.mapping("resources")
+    resources.ignore("claims")  # the pod's resourceClaims are what matters
+    limits = resources.quantities("limits", refuse_part)
+    return {**limits, **resources.quantities("requests", refuse_part)}
+
+
+def _read_container(container: Cursor, on_host_network: bool) -> Container:
+    container.ignore(*PASSED_OVER_OF_CONTAINERS)
+    return Container(
+        requests=read_requests(container),
+        host_ports=_host_ports(container, on_host_network),
+        is_sidecar=container.choice("restartPolicy", _RESTART_POLICIES, "") == "Always",
+    )
+
+
+def _host_ports(container: Cursor, on_host_network: bool) -> tuple[tuple[str, int], ...]:
+    found = []
+    for item in container.items("ports"):
+        item.ignore("name", "hostIP")
+        inside = item.integer("containerPort", minimum=1, maximum=_PORT_MAX)
+        port = item.integer("hostPort", 0, minimum=0, maximum=_PORT_MAX)
+        protocol = item.choice("protocol", _PROTOCOLS, "TCP")
+        if port == 0 and on_host_network:
+            port = inside  # a pod in the host's network opens its ports there
+        if port:
+            found.append((protocol, port))
+    return tuple(found)
+
+
+_OF_KUBERNETES: Final = "kubernetes.io/"
+
+
+def refuse_part(resource: str, value: Value) -> None:
+    """Refuse an amount of *resource* that Kubernetes would refuse: a part of an extended one."""
+    if "/" not in resource or _OF_KUBERNETES in resource or quantity_of(value).denominator == 1:
+        return
+    fix = "write a whole number"
+    if resource.endswith("/gpu"):
+        fix += "; a part of a GPU is asked for with the annotation gpu-fraction of a pod"
+    message = (
+        f"found {describe(value)}, expected a whole number: Kubernetes does not divide {resource}"
+    )
+    raise FieldError("bad-quantity", message, fix)
+
+
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_LIKE: Final = "matchLabelKeys"
+_UNLIKE: Final = "mismatchLabelKeys"
+_WHEN_UNSATISFIABLE: Final = {"DoNotSchedule": True, "ScheduleAnyway": False}
+_SPREAD_FIELDS: Final = (
+    "labelSelector",
+    "matchLabelKeys",
+    "maxSkew",
+    "minDomains",
+    "nodeAffinityPolicy",
+    "nodeTaintsPolicy",
+    "topologyKey",
+)
+BINDING_VOLUMES: Final = (
+    "awsElasticBlockStore",
+    "azureDisk",
+    "cinder",
+    "ephemeral",
+    "gcePersistentDisk",
+    "iscsi",
+    "persistentVolumeClaim",
+    "rbd",
+)
+PASSED_OVER_OF_VOLUMES: Final = frozenset(
+    {
+        "azureFile",
+        "cephfs",
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "fc",
+        "flexVolume",
+        "flocker",
+        "gitRepo",
+        "glusterfs",
+        "hostPath",
+        "image",
+        "name",
+        "nfs",
+        "photonPersistentDisk",
+        "portworxVolume",
+        "projected",
+        "quobyte",
+        "scaleIO",
+        "secret",
+        "storageos",
+        "vsphereVolume",
+    }
+)
+
+
+def read_pod_constraints(
+    spec: Cursor, lasting: Iterable[Container], *, namespace: str, labels: Mapping[str, str]
+) -> PodConstraints:
+    """Read the constraints of a pod with *labels* in *namespace*.
+
+    Its *lasting* containers are its main ones and sidecars.
+    """
+    affinity = spec.mapping("affinity")
+    return PodConstraints(
+        node_selector=tuple(sorted(spec.text_map("nodeSelector").items())),
+        node_terms=_node_terms(affinity.mapping("nodeAffinity")),
+        tolerations=read_tolerations(spec, "tolerations"),
+        host_ports=tuple(sorted({port for one in lasting for port in one.host_ports})),
+        pod_affinity=read_pod_terms(affinity, "podAffinity", namespace=namespace, labels=labels),
+        pod_anti_affinity=read_pod_terms(
+            affinity, "podAntiAffinity", namespace=namespace, labels=labels
+        ),
+        unsupported=tuple(sorted(set(_unsupported_fields(spec)))),
+    )
+
+
+def _node_terms(affinity: Cursor) -> tuple[NodeTerm, ...] | None:
+    affinity.ignore(_PREFERRED)
+    is_required = affinity.has(_REQUIRED)
+    required = affinity.mapping(_REQUIRED)
+    return read_node_terms(required) if is_required else None
+
+
+def _unsupported_fields(spec: Cursor) -> Iterator[str]:
+    for rule in spec.items("topologySpreadConstraints"):
+        rule.ignore(*_SPREAD_FIELDS)
+        if rule.choice("whenUnsatisfiable", _WHEN_UNSATISFIABLE):
+            yield "topologySpreadConstraints"
+    for volume in spec.items("volumes"):
+        volume.ignore(*PASSED_OVER_OF_VOLUMES, *BINDING_VOLUMES)
+        yield from (f"volumes.{kind}" for kind in BINDING_VOLUMES if volume.has(kind))
+    for claim in spec.items("resourceClaims"):
+        claim.ignore("name", "resourceClaimName", "resourceClaimTemplateName", "source")
+        yield "resourceClaims"
+
+
+def read_pod_terms(
+    affinity: Cursor,
+    kind: Literal["podAffinity", "podAntiAffinity"],
+    *,
+    namespace: str,
+    labels: Mapping[str, str],
+) -> tuple[PodTerm, ...]:
+    """Read the required terms at *kind* of a pod with *labels* in *namespace*.
+
+    Preferred ones are passed over.
+    """
+    rules = affinity.mapping(kind)
+    rules.ignore(_PREFERRED)
+    return tuple(_pod_term(term, namespace, labels) for term in rules.items(_REQUIRED))
+
+
+def _pod_term(term: Cursor, namespace: str, labels: Mapping[str, str]) -> PodTerm:
+    has_others = term.has("namespaceSelector")
+    others = read_label_selector(term.mapping("namespaceSelector"))
+    listed = tuple(sorted(set(term.texts("namespaces"))))
+    return PodTerm(
+        topology_key=term.text("topologyKey"),
+        selector=_selector(term, labels),
+        namespaces=listed if listed or has_others else (namespace,),
+        namespace_selector=others if has_others else None,
+    )
+
+
+def _selector(term: Cursor, labels: Mapping[str, str]) -> LabelSelector | None:
+    is_given = term.has("labelSelector")
+    written = read_label_selector(term.mapping("labelSelector"))
+    like, unlike = term.texts(_LIKE), term.texts(_UNLIKE)
+    if not is_given:
+        for field, keys in ((_LIKE, like), (_UNLIKE, unlike)):
+            if keys:
+                message = f"found {field} without a labelSelector, which selects no pod"
+                term.error(field, "contradiction", message, "add the labelSelector")
+        return None
+    for key in sorted({*like} & {*unlike}):
+        message = f"found {quote(key)} both here and in {_LIKE}, which no pod can meet"
+        term.error(_UNLIKE, "contradiction", message, "remove it from one of the two")
+    return sorted_selector(
+        [
+            *written.requirements,
+            # The API server adds these itself, so a pod read from it has them already.
+            *(_requirement(key, "In", labels) for key in like if key in labels),
+            *(_requirement(key, "NotIn", labels) for key in unlike if key in labels),
+        ]
+    )
+
+
+def _requirement(
+    key: str, operator: Literal["In", "NotIn"], labels: Mapping[str, str]
+) -> LabelRequirement:
+    return LabelRequirement(key=key, operator=operator, values=(labels[key],))
+
 
 PreemptionPolicy: TypeAlias = Literal["PreemptLowerPriority", "Never"]
 

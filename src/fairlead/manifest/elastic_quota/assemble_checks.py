@@ -3,16 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from fairlead.manifest.core.live_pods import is_live
-from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject
+from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject, is_live
 from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
-from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
+from fairlead.manifest.elastic_quota.read_quota import is_counted
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.path import Path, quote
-from fairlead.manifest.translate.mirror import Mirror
+from fairlead.manifest.translate.family import Mirror
 from fairlead.model.quantity import show_amount
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 

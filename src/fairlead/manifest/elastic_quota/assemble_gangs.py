@@ -13,8 +13,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.live_pods import is_live
-from fairlead.manifest.core.objects import PodObject, full_name
+from fairlead.manifest.core.objects import PodObject, full_name, is_live
 from fairlead.manifest.elastic_quota.objects import PluginPodGroupObject
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.path import quote

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 
-from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.objects import ByResource, PodObject, pod_id
+from fairlead.manifest.core.objects import ByResource, PodObject, is_gated, is_placed, pod_id
 from fairlead.manifest.core.pod_sets import Labels, alike, observed_places, own_start_ms, pods_by_id
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
 from fairlead.manifest.elastic_quota.assemble_checks import warn_of_unequal_priorities
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
-from fairlead.manifest.elastic_quota.counted_resources import is_counted
+from fairlead.manifest.elastic_quota.read_quota import is_counted
 from fairlead.manifest.finding import Findings
 from fairlead.model.axes import QueueName
 from fairlead.model.execution.reconcile import ObservedWorkload

@@ -8,8 +8,7 @@ from fairlead.manifest.elastic_quota.read_options import (
     ELASTIC_QUOTA_SECTION,
     read_elastic_quota_options,
 )
-from fairlead.manifest.elastic_quota.read_pod_group import read_plugin_pod_group
-from fairlead.manifest.elastic_quota.read_quota import read_elastic_quota
+from fairlead.manifest.elastic_quota.read_quota import read_elastic_quota, read_plugin_pod_group
 
 _QUOTA: Final[Kind] = one_object(read_elastic_quota, "v1alpha1", is_queue=True)
 _POD_GROUP: Final[Kind] = one_object(read_plugin_pod_group, "v1alpha1")

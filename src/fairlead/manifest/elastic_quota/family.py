@@ -34,14 +34,20 @@ from fairlead.manifest.elastic_quota.assemble_gangs import (
     named_group,
 )
 from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
-from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
 from fairlead.manifest.elastic_quota.read_options import ELASTIC_QUOTA_SECTION, ElasticQuotaOptions
+from fairlead.manifest.elastic_quota.read_quota import is_counted
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.translate.assembly_rules import AssemblyRules
-from fairlead.manifest.translate.family import Family, Measures, Unit, UnitContent, UnitKey
-from fairlead.manifest.translate.mirror import Mirror
-from fairlead.manifest.translate.remarks import Remarks
+from fairlead.manifest.translate.family import (
+    AssemblyRules,
+    Family,
+    Measures,
+    Mirror,
+    Remarks,
+    Unit,
+    UnitContent,
+    UnitKey,
+)
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.execution.reconcile import ObservedWorkload

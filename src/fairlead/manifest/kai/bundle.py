@@ -4,11 +4,10 @@ from typing import Final
 
 from fairlead.manifest.bundle import Bundle, Kind, SettingsSection, UntypedDocument, one_object
 from fairlead.manifest.kai.family import KaiFamily
-from fairlead.manifest.kai.reading.config import read_kai_config
 from fairlead.manifest.kai.reading.own_usage import USAGE_SECTION, read_own_usage
 from fairlead.manifest.kai.reading.pod_group import read_kai_pod_group
 from fairlead.manifest.kai.reading.queue import read_kai_queue
-from fairlead.manifest.kai.reading.shard import read_kai_shard
+from fairlead.manifest.kai.reading.shard import read_kai_config, read_kai_shard
 from fairlead.manifest.kai.reading.share_simulation import (
     is_share_simulation,
     read_share_simulation,

@@ -18,7 +18,6 @@ from fairlead.manifest.core.objects import (
 from fairlead.manifest.core.pod_selectors import ChangedSelectors
 from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.assembly.advice import advise_on_queues, check_queues_of_jobs
 from fairlead.manifest.kai.assembly.jobs import (
     Job,
     named_group,
@@ -30,30 +29,36 @@ from fairlead.manifest.kai.assembly.node_devices import NodeDevices
 from fairlead.manifest.kai.assembly.node_pool import NodePool, choose_pool
 from fairlead.manifest.kai.assembly.priority import KaiPriorities
 from fairlead.manifest.kai.assembly.queue_demand import Demands
-from fairlead.manifest.kai.assembly.queues import PARENT_PATH, kai_tree, model_queue
+from fairlead.manifest.kai.assembly.queues import (
+    PARENT_PATH,
+    advise_on_queues,
+    check_queues_of_jobs,
+    kai_tree,
+    model_queue,
+)
 from fairlead.manifest.kai.assembly.usage import KaiUsage, advise_on_k, settle_usage
 from fairlead.manifest.kai.assembly.workload import KaiWorkload
 from fairlead.manifest.kai.devices.shared_gpus import SharedGpus
+from fairlead.manifest.kai.notation import KAI_AXES, kai_axes
 from fairlead.manifest.kai.objects import (
     KaiConfigObject,
     KaiPodGroupObject,
     KaiQueueObject,
     KaiShardObject,
 )
-from fairlead.manifest.kai.quota_axes import KAI_AXES, kai_axes
 from fairlead.manifest.translate.align import without_cycles
-from fairlead.manifest.translate.assembly_rules import AssemblyRules
 from fairlead.manifest.translate.family import (
+    AssemblyRules,
     DeviceChanges,
     Family,
     Measures,
+    Mirror,
+    Remarks,
     Unit,
     UnitChange,
     UnitContent,
     UnitKey,
 )
-from fairlead.manifest.translate.mirror import Mirror
-from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.execution.reconcile import ObservedWorkload

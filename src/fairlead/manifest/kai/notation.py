@@ -4,6 +4,7 @@ A ``Queue`` has cpu in millicores, memory in megabytes of 10^6 bytes and gpu in 
 share simulator is sent has memory in bytes, and other names for the fields.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -12,6 +13,17 @@ import msgspec
 from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.kai.objects import KaiQueueObject
 from fairlead.manifest.text.path import Path
+from fairlead.model.axes import Axis, QuotaAxes
+
+KAI_AXES: Final = ("cpu", "memory", "gpu")
+GPU: Final = "nvidia.com/gpu"  # KAI shares no other vendor's devices
+RESOURCE_OF: Final = {"cpu": "cpu", "memory": "memory", "gpu": GPU}
+
+
+def kai_axes(resources: Sequence[str]) -> QuotaAxes:
+    """Return the three axes of KAI; every vendor's GPU among *resources* counts as gpu."""
+    vendors = {resource: "gpu" for resource in resources if resource.endswith("/gpu")}
+    return QuotaAxes([Axis(axis) for axis in KAI_AXES], counted_as=vendors)
 
 
 class Notation(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,13 +4,17 @@ from typing import Final
 
 from fairlead.manifest.bundle import Bundle, SettingsSection, one_object
 from fairlead.manifest.kueue.family import KueueFamily
-from fairlead.manifest.kueue.reading.cluster_queue import read_cluster_queue
-from fairlead.manifest.kueue.reading.cohort import read_cohort
-from fairlead.manifest.kueue.reading.configuration import read_kueue_configuration
-from fairlead.manifest.kueue.reading.flavor import read_flavor
-from fairlead.manifest.kueue.reading.local_queue import read_local_queue
-from fairlead.manifest.kueue.reading.options import KUEUE_SECTION, read_kueue_options
-from fairlead.manifest.kueue.reading.priority_class import read_workload_priority_class
+from fairlead.manifest.kueue.reading.cluster_queue import read_cluster_queue, read_cohort
+from fairlead.manifest.kueue.reading.configuration import (
+    KUEUE_SECTION,
+    read_kueue_configuration,
+    read_kueue_options,
+)
+from fairlead.manifest.kueue.reading.local_queue import (
+    read_flavor,
+    read_local_queue,
+    read_workload_priority_class,
+)
 from fairlead.manifest.kueue.reading.workload import read_kueue_workload
 
 _GROUP: Final = "kueue.x-k8s.io"

@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.core.objects import (
     ByResource,
     NamespaceObject,
@@ -18,17 +17,16 @@ from fairlead.manifest.core.objects import (
     PodObject,
     PriorityClassObject,
     full_name,
+    is_live,
 )
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kueue.assembly.advice import advise_kueue
+from fairlead.manifest.kueue.assembly.checks import advise_kueue, warn_of_missing, warn_of_no_effect
 from fairlead.manifest.kueue.assembly.objects import (
     KueueObjects,
     kueue_objects,
     refuse_cohort_cycles,
 )
 from fairlead.manifest.kueue.assembly.queues import model_queues, quota_axes
-from fairlead.manifest.kueue.assembly.references import warn_of_missing
-from fairlead.manifest.kueue.assembly.without_effect import warn_of_no_effect
 from fairlead.manifest.kueue.assembly.workloads import observed_workload, refuse_too_many_pods
 from fairlead.manifest.kueue.objects import (
     ClusterQueueObject,
@@ -39,17 +37,17 @@ from fairlead.manifest.kueue.objects import (
     WorkloadPriorityClassObject,
 )
 from fairlead.manifest.translate.align import without_cycles
-from fairlead.manifest.translate.assembly_rules import AssemblyRules
 from fairlead.manifest.translate.family import (
     NOTHING,
+    AssemblyRules,
     Family,
     Measures,
+    Mirror,
+    Remarks,
     Unit,
     UnitContent,
     UnitKey,
 )
-from fairlead.manifest.translate.mirror import Mirror
-from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import Axis, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.execution.reconcile import ObservedWorkload

@@ -6,8 +6,8 @@ says that something is wrong, and this says what.
 
 import re
 
-from fairlead.manifest.text.json_locate import SPACE, after_space
 from fairlead.manifest.text.limits import MAX_DEPTH
+from fairlead.manifest.text.locate import SPACE, after_space
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.yaml_nodes import TextError, too_deep
 

@@ -5,8 +5,7 @@ The text is kept so that a line can be found when one is needed.
 
 from abc import ABC, abstractmethod
 
-from fairlead.manifest.text.json_locate import JsonLocator
-from fairlead.manifest.text.locate import Locator
+from fairlead.manifest.text.locate import JsonLocator, Locator
 from fairlead.manifest.text.path import Path
 from fairlead.manifest.text.yaml_nodes import Tally, compose_yaml
 

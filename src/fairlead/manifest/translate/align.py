@@ -18,8 +18,7 @@ from fairlead.model.events import (
     QueueChanged,
     QueueRemoved,
 )
-from fairlead.model.foreign_pod import ForeignPod
-from fairlead.model.node import Node
+from fairlead.model.node import ForeignPod, Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId

@@ -8,7 +8,7 @@ from fairlead.manifest.core.objects import Object, PodObject, pod_id
 from fairlead.manifest.core.tree_checks import only_one, place, refuse_duplicates
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.path import quote
-from fairlead.manifest.translate.assembly_rules import OF_FILES, AssemblyRules
+from fairlead.manifest.translate.family import OF_FILES, AssemblyRules
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.workload import PodId
 from fairlead.policy.contract import PolicyName

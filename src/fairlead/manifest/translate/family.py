@@ -6,18 +6,25 @@ observe a part is to say what the state should hold of its workload.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
+from fairlead.errors import Finding
 from fairlead.manifest.core.objects import ByResource, NodeObject, Object, PodObject
 from fairlead.manifest.core.pod_selectors import ChangedSelectors, PodSelectors
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.translate.assembly_rules import AssemblyRules
-from fairlead.manifest.translate.mirror import Mirror
-from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.execution.reconcile import ObservedWorkload
@@ -25,6 +32,96 @@ from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodId
 from fairlead.policy.contract import Settings
+
+
+class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How to take objects that name others.
+
+    ``missing_group``: a pod that names a PodGroup which is not there runs *alone*, because a user
+    may have left the group out of a file; or it *waits*, because a cluster may show pods before
+    their group.
+
+    ``queue_totals``: where no pods are there at all, the status of queues says what they ask for
+    and have. Pods may have been left out of a file; a cluster without pods asks for nothing.
+    """
+
+    missing_group: Literal["alone", "waits"] = "alone"
+    queue_totals: bool = True
+
+
+OF_FILES: Final = AssemblyRules()
+OF_A_CLUSTER: Final = AssemblyRules(missing_group="waits", queue_totals=False)
+
+
+Kind = TypeVar("Kind", bound=Object)
+
+
+class Mirror:
+    """The last usable version of each object. The inbox writes it, and rule sets read it."""
+
+    def __init__(self) -> None:
+        """Begin without objects."""
+        self._by_type: dict[type, dict[str, Object]] = {}
+
+    def of(self, kind: type[Kind]) -> dict[str, Kind]:
+        """Return the objects of one type by name: the same mapping for as long as the mirror is."""
+        return cast("dict[str, Kind]", self._by_type.setdefault(kind, {}))
+
+    def put(self, found: Object) -> Object | None:
+        """Take an object in; returns the version that it replaces, if any."""
+        known, name = self._by_type.setdefault(type(found), {}), found.key()
+        before = known.get(name)
+        known[name] = found
+        return before
+
+    def get(self, kind: type, name: str) -> Object | None:
+        """Return an object; None: it is not there."""
+        return self._by_type.get(kind, {}).get(name)
+
+    def drop(self, kind: type, name: str) -> Object | None:
+        """Let an object be gone; returns its last version, if there was one."""
+        return self._by_type.get(kind, {}).pop(name, None)
+
+    def single(self, kind: type[Kind]) -> Kind | None:
+        """Return the one object of a type that a cluster has at most one of."""
+        return next(iter(self.of(kind).values()), None)
+
+
+T = TypeVar("T")
+
+
+class Remarks:
+    """Findings by their subject; what is found next time takes their place."""
+
+    def __init__(self) -> None:
+        """Begin with nothing found."""
+        self._by_subject: dict[Hashable, tuple[Finding, ...]] = {}
+        self.shared: Findings | None = None  # where to put all findings too, in their order
+
+    def __iter__(self) -> Iterator[Finding]:
+        for found in self._by_subject.values():
+            yield from found
+
+    def note(self, subject: Hashable, read: Callable[[Findings], T]) -> T:
+        """Return what *read* does, and keep what it finds as all that is found about *subject*."""
+        findings = Findings() if self.shared is None else self.shared
+        kept = findings.kept_count
+        result = read(findings)
+        self.put(subject, findings.kept_since(kept))
+        return result
+
+    def put(self, subject: Hashable, found: tuple[Finding, ...]) -> None:
+        """Let *found* be all that is found about *subject*."""
+        if found:
+            self._by_subject[subject] = found
+        else:
+            self._by_subject.pop(subject, None)
+
+    def error(self, subject: Hashable) -> Finding | None:
+        """Return the first error about *subject*, if there is one."""
+        found = self._by_subject.get(subject, ())
+        return next((each for each in found if each.severity == "error"), None)
+
 
 UnitKey: TypeAlias = tuple[str, str]
 """What kind of unit it is, and the name of the object that it is about."""

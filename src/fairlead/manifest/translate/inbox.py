@@ -8,28 +8,132 @@ be seen waiting.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from fairlead.errors import Finding
 from fairlead.manifest.core.objects import Object, PodObject
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.identify import identify
-from fairlead.manifest.kinds import KINDS
-from fairlead.manifest.read_object import read_identified
+from fairlead.manifest.kinds import KINDS, identify
 from fairlead.manifest.text.documents import Document, cluster_document
-from fairlead.manifest.translate.family import Unit
-from fairlead.manifest.translate.mirror import Mirror
-from fairlead.manifest.translate.remarks import Remarks
-from fairlead.manifest.translate.versions import (
-    ObjectKey,
-    Versions,
-    key_of,
-    version_number,
-    version_of,
-)
+from fairlead.manifest.text.values import Mapping, Value
+from fairlead.manifest.translate.family import Mirror, Remarks, Unit
 from fairlead.policy.contract import PolicyName
+
+_MOST_GONE: Final = 10_000  # uids; late facts come within seconds of a removal
+_MOST_DIGITS: Final = 100  # of a resourceVersion; Python refuses to read thousands of them
+_NAMESPACE: Final = "default"
+
+
+News: TypeAlias = Literal["known", "changed", "replaced"]
+"""What a fact says: nothing new, a new version of an object, or that another has its name."""
+
+
+class ObjectKey(NamedTuple):
+    """An object of a cluster by its API group, kind and name."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class Version(msgspec.Struct, frozen=True):
+    """Which object has a name, and in which version it was seen last."""
+
+    uid: str
+    number: int | None  # None: the resourceVersion is missing, or no number
+
+
+class Versions:
+    """The versions in which objects were seen last, and the uids of those that went lately."""
+
+    def __init__(self) -> None:
+        """Begin with nothing seen."""
+        self._seen: dict[ObjectKey, Version] = {}
+        self._gone: dict[str, None] = {}
+
+    def keys(self, group: str, kind: str) -> list[ObjectKey]:
+        """Return the objects of one kind that are there."""
+        return [key for key in self._seen if key[:2] == (group, kind)]
+
+    def see(self, key: ObjectKey, version: Version) -> News:
+        """Note that an object is there in *version*; returns what is new about that."""
+        if version.uid in self._gone:
+            return "known"
+        seen = self._seen.get(key)
+        if seen is not None and _is_late(version, seen):
+            return "known"
+        self._seen[key] = version
+        if seen is None or seen.uid == version.uid:
+            return "changed"
+        self._remember_gone(seen.uid)
+        return "replaced"
+
+    def lose_unlisted(self, key: ObjectKey, listed_at: int | None) -> bool:
+        """Note that a list of version *listed_at* lacks an object; returns whether it is gone.
+
+        One that was seen in a later version came to be after the list was made.
+        """
+        seen = self._seen[key].number
+        if listed_at is not None and seen is not None and seen > listed_at:
+            return False
+        return self.lose(key, "")
+
+    def lose(self, key: ObjectKey, uid: str) -> bool:
+        """Note that an object is gone; returns whether it was there. "": whatever its uid was."""
+        self._remember_gone(uid)
+        seen = self._seen.get(key)
+        if seen is None or (uid and seen.uid != uid):
+            return False
+        self._remember_gone(seen.uid)
+        del self._seen[key]
+        return True
+
+    def _remember_gone(self, uid: str) -> None:
+        if uid:
+            self._gone[uid] = None
+            if len(self._gone) > _MOST_GONE:
+                del self._gone[next(iter(self._gone))]
+
+
+def _is_late(version: Version, seen: Version) -> bool:
+    if version.number is None or seen.number is None:
+        return False
+    # Of two objects of one name, versions of the later one are later than all of the earlier one.
+    return version.number < seen.number or version == seen
+
+
+def key_of(value: Mapping) -> ObjectKey | None:
+    """Return which object a manifest is of; None: it does not say so."""
+    api_version, kind = _text(value, "apiVersion"), _text(value, "kind")
+    metadata = value.get("metadata")
+    name = _text(metadata, "name") if isinstance(metadata, dict) else ""
+    if not (api_version and kind and name and isinstance(metadata, dict)):
+        return None
+    namespace = _text(metadata, "namespace") or _NAMESPACE
+    return ObjectKey(api_version.rpartition("/")[0], kind, namespace, name)
+
+
+def version_of(value: Mapping) -> Version:
+    """Return uid and resourceVersion of a manifest, as far as it has them."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return Version("", None)
+    return Version(_text(metadata, "uid"), version_number(_text(metadata, "resourceVersion")))
+
+
+def version_number(resource_version: str) -> int | None:
+    """Return a resourceVersion as a number; None: it is missing, or none."""
+    is_number = resource_version.isdecimal() and len(resource_version) <= _MOST_DIGITS
+    return int(resource_version) if is_number else None
+
+
+def _text(value: Mapping, key: str) -> str:
+    found: Value = value.get(key)
+    return found if isinstance(found, str) else ""
+
 
 Change: TypeAlias = tuple[Object | None, Object | None]
 """An object before and after; None: it was not there, or is not any more."""
@@ -80,11 +184,9 @@ class Inbox:
             return
         if news == "replaced":
             self._drop(key)
-        read = read_identified(identified, findings)
-        wrong = None
-        if not read.is_usable:
-            wrong = next(each for each in findings if each.severity == "error")
-        for found in read.objects:
+        objects = identified.read(findings)
+        wrong = next((each for each in findings if each.severity == "error"), None)
+        for found in objects:
             name = type(found), found.key()
             self._names[key] = name
             if not self._owns(key, name, is_valid=wrong is None):

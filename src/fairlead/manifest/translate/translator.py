@@ -20,24 +20,36 @@ from typing import Any
 import msgspec
 
 from fairlead.errors import Finding, StateError
-from fairlead.manifest.core.foreign_pods import foreign_pod
 from fairlead.manifest.core.node_amounts import model_node
 from fairlead.manifest.core.objects import ByResource, NodeObject, Object, PodObject, pod_id
-from fairlead.manifest.core.pod_selectors import ChangedSelectors, CountedSelectors, PodSelectors
+from fairlead.manifest.core.pod_selectors import (
+    ChangedSelectors,
+    CountedSelectors,
+    PodSelectors,
+    foreign_pod,
+)
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.translate.align import align_foreign_pod, align_node, align_queues
-from fairlead.manifest.translate.assembly_rules import OF_A_CLUSTER, AssemblyRules
-from fairlead.manifest.translate.family import NOTHING, Family, Measures, Unit, UnitChange, UnitKey
+from fairlead.manifest.translate.family import (
+    NOTHING,
+    OF_A_CLUSTER,
+    AssemblyRules,
+    Family,
+    Measures,
+    Mirror,
+    Remarks,
+    Unit,
+    UnitChange,
+    UnitKey,
+)
 from fairlead.manifest.translate.inbox import Inbox
-from fairlead.manifest.translate.mirror import Mirror
-from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import Axis, QuotaAxes, WorkloadName
 from fairlead.model.events import CatalogueChanged, UsageChanged
 from fairlead.model.execution.carry_over import carry_over
 from fairlead.model.execution.reconcile import ObservedWorkload, bring_in_line
-from fairlead.model.foreign_pod import ForeignPod
+from fairlead.model.node import ForeignPod
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Obstacle, PodId
 from fairlead.policy.contract import PolicyName, Settings

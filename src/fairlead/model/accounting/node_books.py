@@ -12,8 +12,7 @@ from fairlead.errors import StateError
 from fairlead.model.accounting.journal import ChangeLog, Journal
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import SHARED_GPU, DeviceShare, besides_shares
-from fairlead.model.foreign_pod import ForeignPod, Occupied
-from fairlead.model.node import Node
+from fairlead.model.node import ForeignPod, Node, Occupied
 from fairlead.model.run import Phase, Placed
 from fairlead.model.workload import PodId, PodKey
 

@@ -10,10 +10,10 @@ import pytest
 from fairlead.manifest.load import load
 from fairlead.model.axes import QueueName
 from fairlead.model.events import QueueChanged, QueueRemoved
-from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
+from tests.model.invariants import check_invariants
 from tests.policy.elastic_quota.plan_world import (
     NOW_MS,
     OURS,

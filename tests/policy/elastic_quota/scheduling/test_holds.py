@@ -2,10 +2,10 @@
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
+from tests.model.invariants import check_invariants
 from tests.policy.elastic_quota.plan_world import NOW_MS, OURS, cluster
 from tests.policy.elastic_quota.plan_world import told as told_plan
 

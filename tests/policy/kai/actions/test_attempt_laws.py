@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Event, ForeignPodChanged, NodeAdded, QueueChanged, WorkloadAdded
 from fairlead.model.execution.executor import apply
-from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
@@ -21,6 +20,7 @@ from fairlead.policy.kai.actions.cycle import KaiCycle
 from fairlead.policy.kai.policy import KaiPolicy, fast_backend
 from fairlead.policy.kai.pruning.room import RoomBound
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 from tests.policy.changes import changes_of
 from tests.policy.kai.random_worlds import build, foreign_pods, gpus, queues, worlds

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Event, ForeignPodChanged, ForeignPodRemoved, WorkloadLeaving
 from fairlead.model.execution.after_plan import carry_out
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSet, PodSets, numbered_pod
@@ -14,6 +13,7 @@ from fairlead.policy.kai.incremental.sources import IncrementalSources, Terminat
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.foreign import foreign_pod
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 from tests.model.worlds import node, queue, started, state_with, workload
 from tests.policy.changes import changes_of

@@ -4,11 +4,11 @@ import pytest
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.holds import Holds
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
+from tests.model.invariants import check_invariants
 from tests.policy.kai.actions.test_look_ahead import NOW_MS, world
 
 OWN = KaiSettings()

@@ -28,7 +28,6 @@ from fairlead.model.events import (
     WorkloadStarted,
 )
 from fairlead.model.execution.after_plan import carry_out
-from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.queue import Queue
@@ -40,6 +39,7 @@ from fairlead.policy.kai.api import new_cycle
 from fairlead.policy.kai.policy import KaiPolicy, fast_backend
 from fairlead.policy.kai.settings import KaiSettings
 from tests.conformance import kai_cycle
+from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
 from tests.policy.kai.actions.test_attempt_laws import busy_worlds
 from tests.policy.kai.random_worlds import GPU, build

@@ -23,7 +23,6 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.execution.executor import apply
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import KaiMemory
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
@@ -32,6 +31,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
+from tests.model.invariants import check_invariants
 from tests.policy.kai.random_worlds import GPU, build
 from tests.text_table import rows
 

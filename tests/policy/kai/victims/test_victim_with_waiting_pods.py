@@ -2,12 +2,12 @@
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadStarted
-from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Reserve, Start
 from fairlead.model.workload import numbered_pod
 from fairlead.policy.kai.actions.cycle import KaiCycle
 from fairlead.policy.kai.policy import fast_backend
 from fairlead.policy.kai.settings import KaiSettings
+from tests.model.invariants import check_invariants
 from tests.policy.kai.actions.test_look_ahead import NOW_MS, world
 
 

@@ -16,17 +16,15 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.live_pods import is_live
-from fairlead.manifest.core.objects import PodObject, full_name
+from fairlead.manifest.core.objects import PodObject, full_name, is_live
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assembly.node_pool import NodePool
-from fairlead.manifest.kai.devices.foreign_devices import RESERVATION_NAMESPACES
+from fairlead.manifest.kai.devices.assigned_shares import RESERVATION_NAMESPACES
 from fairlead.manifest.kai.objects import KaiPodGroupObject
 from fairlead.manifest.kai.reading.pod_group import labelled_queue
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
-from fairlead.manifest.translate.assembly_rules import AssemblyRules
-from fairlead.manifest.translate.family import NOTHING, UnitContent
+from fairlead.manifest.translate.family import NOTHING, AssemblyRules, UnitContent
 
 GROUP_NAME: Final = "pod-group-name"  # a label or an annotation
 SUB_GROUP_LABEL: Final = "kai.scheduler/subgroup-name"

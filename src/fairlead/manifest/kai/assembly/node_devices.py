@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import NamedTuple
 
-from fairlead.manifest.core.live_pods import is_placed
-from fairlead.manifest.core.objects import NodeObject, PodObject, full_name, pod_id
+from fairlead.manifest.core.objects import NodeObject, PodObject, full_name, is_placed, pod_id
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assembly.jobs import Job
-from fairlead.manifest.kai.devices.assigned_shares import device_shares
-from fairlead.manifest.kai.devices.foreign_devices import charge_foreign_devices, holds_devices
-from fairlead.manifest.translate.family import DeviceChanges, UnitChange, UnitContent
-from fairlead.manifest.translate.remarks import Remarks
+from fairlead.manifest.kai.devices.assigned_shares import (
+    charge_foreign_devices,
+    device_shares,
+    holds_devices,
+)
+from fairlead.manifest.translate.family import DeviceChanges, Remarks, UnitChange, UnitContent
 from fairlead.model.axes import WorkloadName
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.workload import PodId

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.manifest.core.live_pods import is_gated
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.objects import PodObject, pod_id
+from fairlead.manifest.core.objects import PodObject, is_gated, pod_id
 from fairlead.manifest.core.pod_sets import alike, common_labels, observed_places, own_start_ms
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assembly.jobs import SUB_GROUP_LABEL, Job
 from fairlead.manifest.kai.assembly.priority import KaiPriorities, is_preemptible
-from fairlead.manifest.kai.reading.pod_group import PREEMPTIBILITIES
-from fairlead.manifest.kai.reading.sub_groups import least_pods
+from fairlead.manifest.kai.reading.pod_group import PREEMPTIBILITIES, least_pods
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare

@@ -10,7 +10,7 @@ from fairlead.errors import Severity
 from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject
 from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.quota_axes import GPU
+from fairlead.manifest.kai.notation import GPU
 from fairlead.model.quantity import show_amount
 from fairlead.model.workload import GpuShare
 

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from fairlead.manifest.core.read_address import read_address
-from fairlead.manifest.core.read_length import not_above_zero, positive_ms
+from fairlead.manifest.core.read_settings import not_above_zero, positive_ms, read_address
 from fairlead.manifest.core.usage_rules import (
     WINDOW_TYPES,
     RulePlaces,
@@ -23,7 +22,7 @@ from fairlead.manifest.core.usage_rules import (
     longest_ms,
     year_of,
 )
-from fairlead.manifest.kai.quota_axes import KAI_AXES
+from fairlead.manifest.kai.notation import KAI_AXES
 from fairlead.manifest.kai.reading.usage import METRIC_PARAMETERS
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.duration import format_duration

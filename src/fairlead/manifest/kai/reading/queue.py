@@ -7,11 +7,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.kai.notation import QUEUE
+from fairlead.manifest.core.read_settings import protection_ms
+from fairlead.manifest.kai.notation import KAI_AXES, QUEUE
 from fairlead.manifest.kai.objects import KaiQueueObject, QueueDemand
-from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.values import describe
 from fairlead.model.queue import DEFAULT_PRIORITY

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from fairlead.manifest.core.exact_decimal import exact_decimal
-from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.kai.objects import KaiShardObject
+from fairlead.manifest.core.read_settings import protection_ms, read_address
+from fairlead.manifest.kai.objects import KaiConfigObject, KaiShardObject
 from fairlead.manifest.kai.reading.usage import read_usage
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import FieldError, choice_of, duration_of, factor_of
@@ -291,3 +291,31 @@ def _truth_of(text: str) -> bool:
 
 def _length_ms(text: str) -> int:
     return duration_of(text)[0]
+
+
+USUAL_NAMESPACE: Final = "kai-scheduler"
+
+_OF_THE_INSTALLATION: Final = (
+    "externalPrometheusHealthProbe",
+    "retentionPeriod",
+    "sampleInterval",
+    "serviceMonitor",
+    "storageClassName",
+    "storageSize",
+)
+
+
+def read_kai_config(top: Cursor) -> KaiConfigObject:
+    """Read a Config. An address in it counts; without one, a Prometheus that KAI itself runs."""
+    top.ignore("apiVersion", "kind", "status")
+    read_metadata(top)
+    spec = top.mapping("spec")
+    namespace = spec.text("namespace", "") or USUAL_NAMESPACE
+    prometheus = spec.mapping("prometheus")
+    spec.ignore(*spec.keys())
+    prometheus.ignore(*_OF_THE_INSTALLATION)
+    address = read_address(prometheus, "externalPrometheusUrl")
+    if prometheus.boolean("enabled", False) and not prometheus.has("externalPrometheusUrl"):
+        address = f"http://usage-prometheus.{namespace}.svc.cluster.local:9090"
+    top.finish()
+    return KaiConfigObject(source=top.source, prometheus_url=address)

@@ -12,9 +12,8 @@ from typing import Final
 from fairlead.fairness.division_weights import BILLION
 from fairlead.manifest.core.objects import NodeObject
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.notation import SIMULATOR
+from fairlead.manifest.kai.notation import KAI_AXES, RESOURCE_OF, SIMULATOR
 from fairlead.manifest.kai.objects import KaiQueueObject, KaiShardObject, QueueDemand
-from fairlead.manifest.kai.quota_axes import KAI_AXES, RESOURCE_OF
 from fairlead.manifest.kai.reading.queue import read_kai_amount
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, Source

@@ -9,8 +9,7 @@ from typing import Final
 import msgspec
 
 from fairlead.errors import DurationError
-from fairlead.manifest.core.read_address import read_address
-from fairlead.manifest.core.read_length import not_above_zero, positive_ms
+from fairlead.manifest.core.read_settings import not_above_zero, positive_ms, read_address
 from fairlead.manifest.core.usage_rules import (
     WINDOW_TYPES,
     RulePlaces,

@@ -16,8 +16,8 @@ from fairlead.manifest.kueue.objects import (
     LocalQueueObject,
     WorkloadPriorityClassObject,
 )
-from fairlead.manifest.kueue.reading.options import KUEUE_SECTION
-from fairlead.manifest.translate.mirror import Mirror
+from fairlead.manifest.kueue.reading.configuration import KUEUE_SECTION
+from fairlead.manifest.translate.family import Mirror
 from fairlead.policy.kueue.settings import KueueSettings
 
 

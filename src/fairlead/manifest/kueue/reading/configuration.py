@@ -8,7 +8,7 @@ queues up again are read.
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
-from fairlead.manifest.core.read_length import positive_ms
+from fairlead.manifest.core.read_settings import positive_ms, protection_ms
 from fairlead.manifest.kueue.objects import KueueSettingsObject
 from fairlead.manifest.kueue.reading.shared_fields import given_fields
 from fairlead.manifest.text.cursor import Cursor
@@ -16,6 +16,7 @@ from fairlead.manifest.text.path import Path, quote
 from fairlead.policy.kueue.settings import (
     BOTH_STRATEGIES,
     AdmissionFairSharing,
+    KueueOptions,
     KueueSettings,
     Strategy,
 )
@@ -148,3 +149,38 @@ def _half_life_ms(given: Cursor) -> int:
     if not given.has(key):
         given.error(key, "out-of-range", f"found nothing, expected more than 0{why}", fix)
     return positive_ms(given, key, _DAY_MS, why, fix)
+
+
+KUEUE_SECTION: Final = "kueue"
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "no_preemption_loops": "preventPreemptionLoops",
+    "min_run_time_ms": "minRunTime",
+    "preemption_delay_ms": "preemptionDelay",
+    "preemption_cooldown_ms": "preemptionCooldown",
+    "priority_override": "priorityOverride",
+}
+
+
+def read_kueue_options(spec: Cursor) -> KueueSettings:
+    """Read what a Configuration of Kueue has no field for; what is absent or wrong is as usual.
+
+    Law: ``faithful: true`` alone gives Kueue as it is.
+    """
+    section = spec.mapping(KUEUE_SECTION)
+    faithful = section.boolean("faithful", False)
+    usual_ms = 0 if faithful else KueueOptions().preemption_cooldown_ms
+    options = KueueOptions(
+        no_preemption_loops=section.boolean("preventPreemptionLoops", False),
+        min_run_time_ms=protection_ms(section, "minRunTime", 0),
+        preemption_delay_ms=protection_ms(section, "preemptionDelay", 0),
+        preemption_cooldown_ms=protection_ms(section, "preemptionCooldown", usual_ms),
+        priority_override=section.boolean("priorityOverride", False),
+    )
+    for name, field in _FIELDS.items():
+        if faithful and getattr(options, name):
+            message = (
+                f"found {field} beside faithful, expected one of the two: Kueue has no {field}"
+            )
+            section.error(field, "contradiction", message, f"remove {field}, or remove faithful")
+    return KueueSettings(options=KueueOptions() if faithful else options, faithful=faithful)

@@ -1,14 +1,20 @@
-"""Reads Kueue's LocalQueue: a namespace's door to a ClusterQueue."""
+"""Reads Kueue's LocalQueue, ResourceFlavor and WorkloadPriorityClass."""
 
 from fractions import Fraction
 
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.kueue.objects import LocalQueueObject
+from fairlead.manifest.core.read_objects import read_priority
+from fairlead.manifest.core.read_selector import read_taints, read_tolerations
+from fairlead.manifest.kueue.objects import (
+    FlavorObject,
+    LocalQueueObject,
+    WorkloadPriorityClassObject,
+)
 from fairlead.manifest.kueue.reading.cluster_queue import STOP_POLICIES
 from fairlead.manifest.kueue.reading.shared_fields import given_fields, read_fair_weight
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.axes import QueueName
-from fairlead.model.catalogue import LocalQueue
+from fairlead.model.catalogue import LocalQueue, ResourceFlavor
 
 
 def read_local_queue(top: Cursor) -> LocalQueueObject | None:
@@ -65,3 +71,33 @@ def _amount(resources: Cursor, name: str) -> int:
         "remove admissionFairSharingStatus, and Kueue writes it anew",
     )
     return 0
+
+
+def read_flavor(top: Cursor) -> FlavorObject | None:
+    """Read a ResourceFlavor of v1beta2 or v1beta1; None if it has no usable name."""
+    top.ignore("apiVersion", "kind", "status")
+    metadata = read_metadata(top)
+    spec = top.mapping("spec")
+    flavor = ResourceFlavor(
+        name=metadata.name,
+        node_labels=tuple(sorted(spec.text_map("nodeLabels").items())),
+        node_taints=read_taints(spec, "nodeTaints"),
+        tolerations=read_tolerations(spec, "tolerations"),
+        topology_name=spec.text("topologyName", ""),
+    )
+    topology = ("topologyName",) if flavor.topology_name else ()
+    without_effect = given_fields(spec, *topology, "resourceWeights")
+    top.finish()
+    if not metadata.name:
+        return None
+    return FlavorObject(source=top.source, flavor=flavor, without_effect=without_effect)
+
+
+def read_workload_priority_class(top: Cursor) -> WorkloadPriorityClassObject | None:
+    """Read a workload priority class; None if it has no usable name."""
+    top.ignore("apiVersion", "kind", "description")
+    found = WorkloadPriorityClassObject(
+        source=top.source, name=read_metadata(top).name, value=read_priority(top)
+    )
+    top.finish()
+    return found if found.name else None

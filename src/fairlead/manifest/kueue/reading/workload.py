@@ -6,13 +6,224 @@ from typing import Final
 import msgspec
 
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.kueue.objects import KueueWorkloadObject, PriorityClassKind
-from fairlead.manifest.kueue.reading.admission import Admission, read_admission, read_reclaimable
-from fairlead.manifest.kueue.reading.pod_sets import read_pod_sets
+from fairlead.manifest.core.read_pod_spec import read_node_name, read_pod_spec
+from fairlead.manifest.kueue.objects import KueuePodSet, KueueWorkloadObject, PriorityClassKind
 from fairlead.manifest.kueue.reading.shared_fields import given_fields
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
-from fairlead.manifest.text.path import Path
+from fairlead.manifest.text.path import Path, quote
+from fairlead.model.quantity import show_amount
+
+
+class Assignment(msgspec.Struct, frozen=True, kw_only=True):
+    """What one pod set was granted; ``at`` is where that is written, for remarks."""
+
+    at: Cursor
+    flavors: Mapping[str, str]
+    usage: Mapping[str, int]  # of all pods together
+    count: int | None  # None: as many as the pod set has
+
+
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
+    """The queue that pays, and what each pod set was granted, by its name."""
+
+    cluster_queue: str
+    assignments: Mapping[str, Assignment]
+
+
+def read_admission(status: Cursor) -> Admission | None:
+    """Read ``admission`` below *status*; None if there is none."""
+    if not status.has("admission"):
+        return None
+    admission = status.mapping("admission")
+    assignments = {}
+    for item in admission.items("podSetAssignments"):
+        item.ignore(*item.keys())  # a status may have fields of later versions
+        assignments[item.text("name", "main")] = Assignment(
+            at=item,
+            flavors=item.text_map("flavors"),
+            usage=item.quantities("resourceUsage"),
+            count=item.integer("count", None, minimum=0),
+        )
+    return Admission(cluster_queue=admission.text("clusterQueue"), assignments=assignments)
+
+
+def read_reclaimable(status: Cursor) -> dict[str, int]:
+    """Return how many pods of each set have finished early and gave back their quota."""
+    return {
+        item.text("name"): item.integer("count", minimum=0)
+        for item in status.items("reclaimablePods")
+    }
+
+
+def admit(pod_set: KueuePodSet, assignment: Assignment, reclaimed: int) -> KueuePodSet:
+    """Return *pod_set* as it was admitted, less *reclaimed* pods that gave back their quota.
+
+    What one pod costs becomes the total divided by the count of the admission. If that leaves a
+    rest, the pod's own requests stand, with a warning.
+    """
+    count = pod_set.count if assignment.count is None else assignment.count
+    if count > pod_set.count:
+        assignment.at.warn(
+            "count",
+            "contradiction",
+            f"found {count} admitted pods, but the pod set {quote(pod_set.name)} "
+            f"has {pod_set.count}; the others are left out",
+            "update the status, or the count of the pod set",
+        )
+    return msgspec.structs.replace(
+        pod_set,
+        requests={**pod_set.requests, **_cost_of_one(pod_set, assignment, count)},
+        admitted=max(0, min(count, pod_set.count) - reclaimed),
+        flavors=assignment.flavors,
+    )
+
+
+def _cost_of_one(pod_set: KueuePodSet, assignment: Assignment, count: int) -> dict[str, int]:
+    costs = {}
+    for resource, total in assignment.usage.items():
+        if count and total % count == 0:
+            costs[resource] = total // count
+        elif total:
+            requested = show_amount(resource, pod_set.requests.get(resource, 0))
+            assignment.at.warn(
+                ("resourceUsage", resource),
+                "contradiction",
+                f"found {show_amount(resource, total)}, which {count} pods cannot share evenly; "
+                f"each is charged the {requested} that it requests",
+                "check resourceUsage and count against each other",
+            )
+    return costs
+
+
+_DEFAULT_POD_SET: Final = "main"
+_TOPOLOGY: Final = "topologyRequest"
+# With one of these a workload waits, because nobody here knows where its pods would fit.
+_REQUIRED_TOPOLOGY: Final = (
+    "required",
+    "podSetSliceRequiredTopology",
+    "podsetSliceRequiredTopologyConstraints",
+)
+# These do not say where pods are to run.
+_TOPOLOGY_LABELS: Final = frozenset({"podIndexLabel", "subGroupIndexLabel", "subGroupCount"})
+
+
+def read_pod_sets(
+    spec: Cursor,
+    namespace: str,
+    admission: Admission | None,
+    reclaimable: Mapping[str, int],
+) -> tuple[KueuePodSet, ...]:
+    """Read ``podSets`` below *spec*, with what *admission* grants each of them.
+
+    *reclaimable* is how many pods of each have finished early and gave back their quota.
+    """
+    pod_sets: dict[str, KueuePodSet] = {}
+    items = spec.items("podSets")
+    refused = 0
+    for item in items:
+        pod_set = _pod_set(item, namespace)
+        if pod_set is None:
+            refused += 1
+            continue
+        if pod_set.name in pod_sets:
+            item.error(
+                "name",
+                "duplicate-entry",
+                f"found the pod set {quote(pod_set.name)} a second time, expected each name once",
+                "rename or remove one of the two",
+            )
+        pod_sets[pod_set.name] = _granted(item, pod_set, admission, reclaimable)
+    if not items and not spec.is_refused("podSets"):
+        spec.error("podSets", "missing-field", "found no pod sets, expected one", "add podSets")
+    for item in [each for each in items if each.has("minCount")][1:]:
+        item.warn(
+            "minCount",
+            "contradiction",
+            "found a second pod set with minCount, expected one at most: Kueue refuses that",
+            "leave it to one pod set, or split the workload",
+        )
+    if admission and not refused:
+        _warn_of_unknown(admission, pod_sets)
+    return tuple(pod_sets.values())
+
+
+def _pod_set(item: Cursor, namespace: str) -> KueuePodSet | None:
+    """Read a pod set; None if its name or count was refused, so that no remark rests on them."""
+    template = item.mapping("template", required=True)
+    metadata = template.mapping("metadata")
+    metadata.ignore(*metadata.keys())  # a template has no name, and what it has is not ours
+    labels = metadata.text_map("labels")
+    spec = template.mapping("spec")
+    pod = read_pod_spec(spec, namespace=namespace, labels=labels)
+    read_node_name(spec)  # which means nothing in a template
+    unsupported = {*pod.constraints.unsupported}
+    wishes = _topology_wishes(item.mapping(_TOPOLOGY))
+    if not wishes.isdisjoint(_REQUIRED_TOPOLOGY):
+        unsupported.add(_TOPOLOGY)
+        wishes = set()
+    count = item.integer("count", None if item.has("count") else 1, minimum=0, maximum=MAX_COUNT)
+    name = item.text("name", None if item.has("name") else _DEFAULT_POD_SET)
+    most = MAX_COUNT if count is None else count
+    min_count = item.integer("minCount", most, minimum=0, maximum=most)
+    if count is None or name is None or not item.keys():  # without a template, which is told
+        return None
+    return KueuePodSet(
+        name=name,
+        count=count,
+        min_count=min_count,
+        requests=pod.requests,
+        labels=labels,
+        constraints=msgspec.structs.replace(
+            pod.constraints, unsupported=tuple(sorted(unsupported))
+        ),
+        without_effect=given_fields(item, _TOPOLOGY) if wishes else (),
+    )
+
+
+def _topology_wishes(topology: Cursor) -> set[str]:
+    """Return the fields that say where in the topology pods are to run."""
+    keys = topology.keys()
+    topology.ignore(*keys)
+    return {key for key in keys if topology.has(key)} - _TOPOLOGY_LABELS
+
+
+def _granted(
+    item: Cursor,
+    pod_set: KueuePodSet,
+    admission: Admission | None,
+    reclaimable: Mapping[str, int],
+) -> KueuePodSet:
+    """Return *pod_set* with what the admission grants it, and without pods that have finished."""
+    reclaimed = reclaimable.get(pod_set.name, 0)
+    if admission:
+        assignment = admission.assignments.get(pod_set.name)
+        if assignment:
+            pod_set = admit(pod_set, assignment, reclaimed)
+        elif pod_set.count:
+            item.warn(
+                (),
+                "missing-reference",
+                f"found no assignment for the pod set {quote(pod_set.name)} in status.admission; "
+                "its pods have no quota",
+                "add it to status.admission.podSetAssignments",
+            )
+    left = max(0, pod_set.count - reclaimed)
+    return msgspec.structs.replace(
+        pod_set, count=left, min_count=min(left, max(0, pod_set.min_count - reclaimed))
+    )
+
+
+def _warn_of_unknown(admission: Admission, pod_sets: Mapping[str, KueuePodSet]) -> None:
+    for name, assignment in admission.assignments.items():
+        if name not in pod_sets:
+            assignment.at.warn(
+                "name",
+                "missing-reference",
+                f"found an assignment for {quote(name)}, which is no pod set of this workload",
+                "remove it, or correct the name",
+            )
+
 
 _MAX_EXECUTION: Final = "maximumExecutionTimeSeconds"
 _GATES: Final = "preemptionGates"

@@ -9,7 +9,7 @@ import msgspec
 from fairlead.errors import SimulationError
 from fairlead.manifest.core.usage_rules import is_shorter_than_a_sample
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.quota_axes import KAI_AXES
+from fairlead.manifest.kai.notation import KAI_AXES
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.fields import choice_of
 from fairlead.manifest.text.path import Path

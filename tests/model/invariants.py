@@ -10,8 +10,8 @@ from math import floor
 from fairlead.model.accounting.node_books import NodeUse
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.device_share import SHARED_GPU, WHOLE_DEVICE_E9
-from fairlead.model.foreign_pod import Occupied
 from fairlead.model.memory import part_about
+from fairlead.model.node import Occupied
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodSet, Workload

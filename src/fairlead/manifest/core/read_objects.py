@@ -1,0 +1,169 @@
+"""Reads Kubernetes' own objects but pods: nodes, namespaces, priority classes, budgets."""
+
+from typing import Final
+
+from fairlead.manifest.core.objects import (
+    BudgetObject,
+    NamespaceObject,
+    NodeObject,
+    PriorityClassObject,
+)
+from fairlead.manifest.core.read_metadata import Metadata, read_metadata
+from fairlead.manifest.core.read_pod_spec import PODS, PREEMPTION_POLICIES, refuse_part
+from fairlead.manifest.core.read_selector import read_label_selector, read_taints
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.limits import MAX_COUNT
+from fairlead.manifest.text.path import quote
+from fairlead.model.catalogue import NAMESPACE_NAME_LABEL, DisruptionBudget
+
+GPU_MEMORY_LABEL: Final = "nvidia.com/gpu.memory"
+ANY_NUMBER_OF_PODS: Final = MAX_COUNT  # for a node that does not say how many it takes
+
+_MAX_DIGITS: Final = 18
+_IGNORED_NODE_SPEC: Final = ("configSource", "externalID", "podCIDR", "podCIDRs", "providerID")
+_IGNORED_NODE_STATUS: Final = (
+    "addresses",
+    "config",
+    "daemonEndpoints",
+    "declaredFeatures",
+    "features",
+    "images",
+    "nodeInfo",
+    "phase",
+    "runtimeHandlers",
+    "volumesAttached",
+    "volumesInUse",
+)
+_IGNORED_CONDITION: Final = ("lastHeartbeatTime", "lastTransitionTime", "message", "reason")
+
+
+def read_node(top: Cursor) -> NodeObject | None:
+    """Read a node; None if it has no usable name. One that says nothing of itself is ready."""
+    top.ignore("apiVersion", "kind")
+    metadata = read_metadata(top)
+    spec, status = top.mapping("spec"), top.mapping("status")
+    spec.ignore(*_IGNORED_NODE_SPEC)
+    status.ignore(*_IGNORED_NODE_STATUS)
+    capacity = status.quantities("capacity", refuse_part)
+    allocatable = status.quantities("allocatable", refuse_part)
+    if not (status.has("capacity") or status.has("allocatable")):
+        message = "found neither allocatable nor capacity; the node offers nothing"
+        top.warn(("status", "allocatable"), "missing-field", message, "add allocatable")
+    taints = read_taints(spec, "taints")
+    is_cordoned = bool(spec.boolean("unschedulable", False))
+    is_ready = _is_ready(status)
+    gpu_memory_mib = _gpu_memory_mib(top, metadata)
+    top.finish()
+    if not metadata.name:
+        return None
+    offered = allocatable if status.has("allocatable") else capacity
+    return NodeObject(
+        source=top.source,
+        name=metadata.name,
+        allocatable={PODS: ANY_NUMBER_OF_PODS, **offered} if offered else {},
+        labels=metadata.labels,
+        taints=taints,
+        ready=is_ready,
+        cordoned=is_cordoned,
+        gpu_memory_mib=gpu_memory_mib,
+    )
+
+
+def _is_ready(status: Cursor) -> bool:
+    is_ready = True
+    for condition in status.items("conditions"):
+        condition.ignore(*_IGNORED_CONDITION)
+        kind, value = condition.text("type"), condition.text("status")
+        if kind == "Ready":
+            is_ready = value == "True"
+    return is_ready
+
+
+def _gpu_memory_mib(top: Cursor, metadata: Metadata) -> int | None:
+    text = metadata.labels.get(GPU_MEMORY_LABEL)
+    if text is None:
+        return None
+    if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS:
+        return int(text)
+    message = f"found {quote(text)}, expected whole mebibytes of one device; it is left unknown"
+    place = ("metadata", "labels", GPU_MEMORY_LABEL)
+    top.warn(place, "bad-quantity", message, 'write a number such as "81559"')
+    return None
+
+
+def read_namespace(top: Cursor) -> NamespaceObject | None:
+    """Read a namespace; None if it has no usable name. Like the API server, label it with it."""
+    top.ignore("apiVersion", "kind", "spec", "status")
+    metadata = read_metadata(top)
+    top.finish()
+    if not metadata.name:
+        return None
+    labels = {**metadata.labels, NAMESPACE_NAME_LABEL: metadata.name}
+    return NamespaceObject(source=top.source, name=metadata.name, labels=labels)
+
+
+def read_priority_class(top: Cursor) -> PriorityClassObject | None:
+    """Read a Kubernetes priority class; None if it has no usable name."""
+    top.ignore("apiVersion", "kind", "description")
+    metadata = read_metadata(top)
+    found = PriorityClassObject(
+        source=top.source,
+        name=metadata.name,
+        value=read_priority(top),
+        is_default=bool(top.boolean("globalDefault", False)),
+        preemption_policy=top.choice(
+            "preemptionPolicy", PREEMPTION_POLICIES, PREEMPTION_POLICIES["PreemptLowerPriority"]
+        ),
+    )
+    top.finish()
+    return found if found.name else None
+
+
+def read_priority(top: Cursor) -> int:
+    """Read the value of a priority class."""
+    return top.integer("value", minimum=-MAX_COUNT - 1, maximum=MAX_COUNT)
+
+
+_IGNORED_BUDGET_SPEC: Final = ("maxUnavailable", "minAvailable", "unhealthyPodEvictionPolicy")
+_IGNORED_BUDGET_STATUS: Final = (
+    "conditions",
+    "currentHealthy",
+    "desiredHealthy",
+    "expectedPods",
+    "observedGeneration",
+)
+
+
+def read_budget(top: Cursor) -> BudgetObject | None:
+    """Read a budget; None if it has no usable name or selects nothing.
+
+    How much it allows is taken from its status, which a controller writes; without, it is 0.
+    """
+    top.ignore("apiVersion", "kind")
+    metadata = read_metadata(top)
+    spec, status = top.mapping("spec", required=True), top.mapping("status")
+    spec.ignore(*_IGNORED_BUDGET_SPEC)
+    status.ignore(*_IGNORED_BUDGET_STATUS)
+    has_selector = spec.has("selector")
+    selector = read_label_selector(spec.mapping("selector"))
+    allowed = status.integer("disruptionsAllowed", None, minimum=0)
+    disrupted_pods = tuple(sorted(status.text_map("disruptedPods")))
+    if not has_selector:
+        message = "found a budget without a selector, which protects no pod; it is left out"
+        top.warn(("spec", "selector"), "no-effect", message, "add a selector")
+    elif allowed is None:
+        message = "found no count of allowed disruptions; taken as 0, so all its pods are protected"
+        top.advise(("status", "disruptionsAllowed"), "missing-field", message, "add the status")
+    top.finish()
+    if not (metadata.name and has_selector):
+        return None
+    return BudgetObject(
+        source=top.source,
+        budget=DisruptionBudget(
+            namespace=metadata.namespace,
+            name=metadata.name,
+            selector=selector,
+            disruptions_allowed=allowed or 0,
+            disrupted_pods=disrupted_pods,
+        ),
+    )
