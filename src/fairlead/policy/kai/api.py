@@ -28,7 +28,8 @@ __all__ = [
 
 def planned_restraint(state: ClusterState, settings: KaiSettings, now_ms: int) -> Restraint:
     """Return under which restraint the plan for *state* is made."""
-    return look_ahead(state, settings, now_ms, fast_backend(state, settings)).restraint
+    backend = fast_backend(state, settings)
+    return look_ahead(state, settings, now_ms, backend, explain=False).restraint
 
 
 def new_cycle(

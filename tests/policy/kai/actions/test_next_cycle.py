@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from fairlead.model.events import NodeChanged, WorkloadAdded, WorkloadLeaving, WorkloadStopped
-from fairlead.model.plan import Start
+from fairlead.model.plan import Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.actions.look_ahead import _TwoCycles, look_ahead
+from fairlead.policy.kai.actions.cycle import KaiCycle
+from fairlead.policy.kai.actions.look_ahead import NEXT_CYCLE_MS, _TwoCycles, look_ahead
 from fairlead.policy.kai.incremental.sources import TerminatingPods
 from fairlead.policy.kai.policy import fast_backend
 from fairlead.policy.kai.settings import KaiSettings
@@ -90,14 +91,57 @@ def test_a_terminating_pod_is_known_until_it_has_left_or_that_is_undone() -> Non
     assert not terminating.is_any()
 
 
-def test_where_all_jobs_start_there_is_nothing_to_explain() -> None:
-    """So the cycle is not made a second time for the sake of reasons."""
-    everybody = "job queue pods min gpu priority at\none a 1 1 1 50 -\ntwo a 2 1 1 50 -"
-    state = world("n0=4", "a=4", everybody)
-    with mock.patch.object(
-        _TwoCycles, "plan", autospec=True, side_effect=_TwoCycles.plan
-    ) as planned:
-        told = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN)).decisions
-    assert [call.kwargs for call in planned.call_args_list] == [{}]
-    assert told == look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False).decisions
-    assert all(isinstance(each, Start) for each in told)
+CYCLES = {
+    "all start, so no job could take a place from them": (
+        """
+        job    queue  pods  min  gpu  priority  at
+        one    a      1     1    1    50        -
+        two    a      2     1    1    50        -
+        """,
+        [("now", True)],
+    ),
+    "large waits, and might take the place of small in the next cycle": (
+        """
+        job    queue  pods  min  gpu  priority  at
+        old    a      1     1    3    50        n0
+        small  a      1     1    1    50        -
+        large  b      1     1    4    50        -
+        """,
+        [("now", True), ("next", False)],
+    ),
+    # important gets the place of old: the next cycle finds it running, or pending again.
+    "a reservation, which the next cycle may find kept or not": (
+        """
+        job        queue  pods  min  gpu  priority  at
+        old        a      1     1    4    50        n0
+        important  a      1     1    3    75        -
+        small      a      1     1    1    25        -
+        """,
+        [("now", True), ("next", False)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("jobs", "expected"), CYCLES.values(), ids=CYCLES.keys())
+def test_a_plan_with_reasons_runs_the_deciding_cycle_once(
+    jobs: str, expected: list[tuple[str, bool]]
+) -> None:
+    state = world("n0=4", "a=4 b=0", jobs)
+    run = mock.patch.object(KaiCycle, "decisions", autospec=True, side_effect=KaiCycle.decisions)
+    with run as cycles:
+        explained = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN)).decisions
+    contexts = [call.args[0].context for call in cycles.call_args_list]
+    when = {NOW_MS: "now", NOW_MS + NEXT_CYCLE_MS: "next"}
+    assert [(when[each.now_ms], each.explain) for each in contexts] == expected
+    silent = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False).decisions
+    assert tuple([each for each in explained if not isinstance(each, Wait)]) == silent
+
+
+def test_a_plan_that_is_not_cut_in_the_end_runs_one_cycle() -> None:
+    """The last gang goes beyond the number of starts, so nothing is left to be cut off."""
+    state = world("n0=4", "a=4", "job queue pods min gpu priority at\ntwo a 2 2 1 50 -")
+    run = mock.patch.object(KaiCycle, "decisions", autospec=True, side_effect=KaiCycle.decisions)
+    with run as cycles:
+        found = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), at_most_starts=1)
+    assert not found.is_cut
+    assert cycles.call_count == 1

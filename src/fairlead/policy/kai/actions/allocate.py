@@ -108,7 +108,7 @@ class AllocateAction:
         """Look at the jobs that are pending now. No job has had a turn.
 
         The action stops after *at_most_starts* started pods, but not within a gang; None: it does
-        not, and never where it has to explain why jobs wait.
+        not.
         """
         self.context = context
         self.is_cut = False  # stopped before all jobs had their turns
@@ -161,7 +161,7 @@ class AllocateAction:
         if feasibility.is_any_left():
             self._let_feasible_jobs_meet(feasibility)
             self._take_turns(listener)
-        if explain:
+        if explain and context.state.has_waiting() and not self.is_cut:
             self._feasibility = None
             self._open.clear()
             self.jobs = context.pending_only([n for n in names if n not in self._refused])

@@ -55,8 +55,7 @@ class KaiCycle:
         """Divide the cluster and read the pending jobs. The caller has put *state* on trial.
 
         *backend* is that of this state and these settings; None: the plain one. With *explain* the
-        decisions say why jobs wait; without it the cycle may be cut once *at_most_starts* pods have
-        started.
+        decisions say why jobs wait. The cycle may be cut once *at_most_starts* pods have started.
         """
         self._backend = backend or plain_backend(state, settings)
         self.context = CycleContext(

@@ -67,18 +67,18 @@ def look_ahead(
 
     Cost: if something starts that could be evicted while others wait, a second cycle, and a third
     if it evicts. As much again each time that pods are held back. With *explain* there is a `Wait`
-    for each job that waits, and the last cycle is run once more for its reasons. After
-    *at_most_starts* it is cut where `may_cut` allows it; then no place can be lost again, so that
-    no second cycle is tried.
+    for each job that waits, with the reasons of the cycle that decided. After *at_most_starts* it
+    is cut where `may_cut` allows it; then no place can be lost again, so that no second cycle is
+    tried.
     """
     backend = backend or plain_backend(state, settings)
-    cycles = _TwoCycles(state, settings, now_ms, backend)
+    cycles = _TwoCycles(state, settings, now_ms, backend, explain=explain)
     restraint = NO_RESTRAINT
-    if at_most_starts is not None and may_cut(state, settings, backend.sources, at_most_starts):
-        decisions = cycles.first_starts(at_most_starts)
-        if decisions is not None:
-            return LookAhead(decisions, restraint, cycles.time_dependent, is_cut=True)
-    unrestrained = decisions = cycles.plan(restraint)
+    if at_most_starts is not None and not may_cut(state, settings, backend.sources, at_most_starts):
+        at_most_starts = None
+    unrestrained = decisions = cycles.plan(restraint, at_most_starts)
+    if cycles.is_cut:
+        return LookAhead(decisions, restraint, cycles.time_dependent, is_cut=True)
     rounds = 0
     while undone := cycles.undone(decisions):
         rounds += 1
@@ -90,8 +90,6 @@ def look_ahead(
     if restraint.held_back and not _places(decisions):
         let_go = cycles.with_one_let_go(restraint, unrestrained)
         restraint, decisions = let_go or (restraint, decisions)
-    if explain and (restraint.held_back or cycles.has_waiting):
-        decisions = cycles.plan(restraint, explain=True)
     return LookAhead(decisions, restraint, cycles.time_dependent)
 
 
@@ -99,34 +97,42 @@ class _TwoCycles:
     """Two cycles, one after the other, tried on a state that stays as it is."""
 
     def __init__(
-        self, state: ClusterState, settings: KaiSettings, now_ms: int, backend: Backend
+        self,
+        state: ClusterState,
+        settings: KaiSettings,
+        now_ms: int,
+        backend: Backend,
+        *,
+        explain: bool,
     ) -> None:
         self._state = state
         self._settings = settings
         self._now_ms = now_ms
         self._backend = backend
+        self._explain = explain  # why jobs wait in the first cycle; the next one is only tried
         self._can_evict = not settings.faithful and not VICTIM_ACTIONS.isdisjoint(settings.actions)
+        self.is_cut = False  # the last plan, after so many starts
         self.has_waiting = False  # after the last plan
         self._known_next: Displaced | None = None  # by the cycle after it; None: not known
         self.time_dependent = False
 
-    def plan(self, restraint: Restraint, *, explain: bool = False) -> tuple[Decision, ...]:
+    def plan(self, restraint: Restraint, at_most_starts: int | None = None) -> tuple[Decision, ...]:
         self._known_next = None
         with self._state.trial():
-            cycle = self._cycle(restraint, self._now_ms, explain=explain)
+            cycle = KaiCycle(
+                self._state,
+                self._settings,
+                self._now_ms,
+                self._backend,
+                restraint,
+                explain=self._explain,
+                at_most_starts=at_most_starts,
+            )
             decisions = self._decisions(cycle)
-            self.has_waiting = self._state.has_waiting()
-            if not explain and self._is_carried_out(cycle, decisions):
+            self.is_cut, self.has_waiting = cycle.is_cut, self._state.has_waiting()
+            if not cycle.is_cut and self._is_carried_out(cycle, decisions):
                 self._known_next = self._next_on_trial(decisions)
             return decisions
-
-    def first_starts(self, most: int) -> tuple[Decision, ...] | None:
-        """Return the first starts of a cycle that is cut after so many; None: it is not cut."""
-        world = self._state, self._settings, self._now_ms, self._backend
-        with self._state.trial():
-            cycle = KaiCycle(*world, explain=False, at_most_starts=most)
-            decisions = self._decisions(cycle)
-            return decisions if cycle.is_cut else None
 
     def undone(self, decisions: tuple[Decision, ...]) -> Displaced:
         """Return the pods that get a place by *decisions* and lose it in the next cycle.
@@ -228,7 +234,7 @@ class _TwoCycles:
 
         It is where pods only start: none is terminating, and nothing is reserved.
         """
-        if cycle.has_displaced or not all(isinstance(each, Start) for each in decisions):
+        if cycle.has_displaced or not all(isinstance(each, (Start, Wait)) for each in decisions):
             return False
         return not self._backend.sources.has_terminating_pods()
 
@@ -242,12 +248,9 @@ class _TwoCycles:
         return self._displaced_by_next_cycle() if self._preemptible(_places(decisions)) else None
 
     def _displaced_by_next_cycle(self) -> Displaced:
-        return _displaced(self._decisions(self._cycle(NO_RESTRAINT, self._now_ms + NEXT_CYCLE_MS)))
-
-    def _cycle(self, restraint: Restraint, now_ms: int, *, explain: bool = False) -> KaiCycle:
-        return KaiCycle(
-            self._state, self._settings, now_ms, self._backend, restraint, explain=explain
-        )
+        then_ms = self._now_ms + NEXT_CYCLE_MS
+        cycle = KaiCycle(self._state, self._settings, then_ms, self._backend, explain=False)
+        return _displaced(self._decisions(cycle))
 
     def _decisions(self, cycle: KaiCycle) -> tuple[Decision, ...]:
         decisions = tuple(cycle.decisions())
