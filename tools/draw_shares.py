@@ -1,4 +1,4 @@
-"""Draws the picture of the README from the worked KAI example: who holds what of the GPUs.
+"""Draws the picture of the README from the worked KAI example: the GPUs of each queue.
 
 Run it when the example or the rule changes: ``python tools/draw_shares.py``. A test compares the
 picture with what this would draw.
@@ -14,7 +14,7 @@ PICTURE = ROOT / "docs" / "images" / "fair-shares.svg"
 
 LEFT, TOP, ROW, BAR, GPU = 150, 72, 36, 10, 19  # in pixels
 FONT = 'font-family="system-ui, sans-serif" font-size="13"'
-INK, FAINT, HELD, DUE, OWN = "#24292f", "#8c959f", "#2a7ab0", "#e8a33d", "#5a9e6f"
+INK, FAINT, HELD, DUE, OWN = "#24292f", "#57606a", "#2a7ab0", "#e8a33d", "#5a9e6f"
 
 
 def shares() -> list[dict[str, object]]:
@@ -27,7 +27,7 @@ def shares() -> list[dict[str, object]]:
 
 
 def picture(queues: list[dict[str, object]]) -> str:
-    """Return the drawing: per queue, what is guaranteed, what is due and what is held."""
+    """Return the drawing: per queue, its guarantee, its fair share and what it holds."""
     height = TOP + ROW * len(queues) + 12
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {height}" {FONT}>',
@@ -45,7 +45,7 @@ def _row(top: int, queue: dict[str, object]) -> list[str]:
     gpu = queue["resources"]["gpu"]  # type: ignore[index]  # as documented for QueueShares
     own, due, held = (_gpus(gpu[key]) for key in ("guaranteed", "fairShare", "allocated"))
     depth = int(str(queue["depth"]))
-    label = f"holds {held:g}, due {due:g}"
+    label = f"holds {held:g}, fair share {due:g}"
     widest = max(own, due, held)
     return [
         _text(16 + 18 * depth, top + 17, str(queue["name"]), weight="400" if depth else "600"),
@@ -67,10 +67,8 @@ def _bar(top: int, gpus: float, fill: str, height: int) -> str:
 
 def _legend() -> list[str]:
     parts = []
-    for place, (fill, words) in enumerate(
-        ((OWN, "guaranteed"), (DUE, "due by weight"), (HELD, "held now"))
-    ):
-        left = 16 + 118 * place
+    words_of = {OWN: "guaranteed", DUE: "fair share beyond it, by weight", HELD: "held now"}
+    for (fill, words), left in zip(words_of.items(), (16, 134, 366), strict=True):
         parts.append(f'<rect x="{left}" y="40" width="12" height="12" fill="{fill}"/>')
         parts.append(_text(left + 18, 51, words))
     return parts
