@@ -4,9 +4,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import (
+    Event,
     Placement,
     QueueChanged,
     UsageChanged,
@@ -17,6 +19,9 @@ from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.fair_share.shares import KaiShare, KaiShares, allocatable, saturation
+from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.settings import KaiSettings
+from tests.policy.kai.random_worlds import build, worlds
 from tests.text_table import number, rows
 
 GPU = 1000  # thousandths of a device
@@ -158,3 +163,10 @@ def test_saturation_without_a_share_is_none_at_all_or_infinite() -> None:
 def test_an_orphan_takes_no_part() -> None:
     table = EQUALS + "    lost   ghost   5      -      1       0     9\n"
     assert set(shares_of(table, gpus=8)) == {"a", "b"}
+
+
+@given(events=worlds())
+def test_the_incremental_shares_are_the_plain_ones(events: list[Event]) -> None:
+    state = build(events)
+    chosen = KaiSettings()
+    assert KaiPolicy(chosen).shares(state) == KaiPolicy(chosen, plain=True).shares(state)
