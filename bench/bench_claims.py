@@ -17,6 +17,7 @@ from fairlead.model.events import (
     WorkloadStarted,
 )
 from fairlead.model.node import Node
+from fairlead.model.plan import Decision
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
@@ -112,10 +113,11 @@ def _large_gang(nodes: int) -> Work:
 def _cycle(state: ClusterState, actions: tuple[str, ...], outcome: dict[str, int]) -> Work:
     settings = KaiSettings(actions=actions)
 
-    def work() -> None:
+    def work() -> list[Decision]:
         with state.trial():
             decisions = new_cycle(state, settings, HOUR_MS).decisions()
         assert Counter(type(each).__name__ for each in decisions) == outcome
+        return decisions
 
     return work
 

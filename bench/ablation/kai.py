@@ -1,12 +1,330 @@
-"""The shortcuts of kai's rules."""
+"""The shortcuts of KAI's rules: what the plain answer would be instead of each of them."""
 
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import count
+from typing import Any, Final
 
-from bench.ablation.shortcut import Shortcut
-from bench.ablation.workloads import AblationWorkload, simulated
+from bench.ablation.shortcut import Replacement, Shortcut
+from bench.ablation.workloads import AblationWorkload, decided, simulated
+from bench.bench_claims import large_gang_500, nothing_to_take, reclaim_hundred
+from fairlead.model.axes import QueueName
+from fairlead.policy.kai.actions.context import CycleContext
+from fairlead.policy.kai.actions.look_ahead import _TwoCycles
+from fairlead.policy.kai.actions.prefilter import TryEveryTurn
+from fairlead.policy.kai.actions.victim_action import VictimAction
+from fairlead.policy.kai.fair_share.shares import KaiShares
+from fairlead.policy.kai.incremental.candidates import IncrementalCandidates
+from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
+from fairlead.policy.kai.incremental.shares import IncrementalShares
+from fairlead.policy.kai.incremental.sources import (
+    IncrementalIncompleteGangs,
+    IncrementalTournament,
+    KnownGangs,
+    PodAffinityTerms,
+    TerminatingPods,
+)
+from fairlead.policy.kai.jobs.alike import JobClasses, pod_labels_in_use, pod_terms_of
+from fairlead.policy.kai.jobs.gang import Gang
+from fairlead.policy.kai.jobs.stale_gangs import find_incomplete
+from fairlead.policy.kai.jobs.start_job import JobStarter
+from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
+from fairlead.policy.kai.ordering.queue_order import queue_numbers
+from fairlead.policy.kai.ordering.tournament import QueueTournament
+from fairlead.policy.kai.policy import _LastPlan
+from fairlead.policy.kai.pruning import search_bounds
+from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds
+from fairlead.policy.kai.pruning.prefilter import (
+    ActionBounds,
+    InfeasibleClasses,
+    ReclaimingClasses,
+)
+from fairlead.policy.kai.pruning.room import RoomBound
+from fairlead.policy.kai.pruning.search_bounds import _PrefixBounds
+from fairlead.policy.kai.victims.attempt import AttemptContext
+from fairlead.policy.kai.victims.candidates import EligibleCandidates
+from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
+from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule
+from fairlead.policy.kai.victims.steps import VictimSteps
 
-SHORTCUTS: Final[tuple[Shortcut, ...]] = ()
+
+def _yes(*_args: Any, **_named: Any) -> bool:
+    return True
+
+
+def _no(*_args: Any, **_named: Any) -> bool:
+    return False
+
+
+def _nothing(*_args: Any, **_named: Any) -> None:
+    return None
+
+
+def _empty(*_args: Any, **_named: Any) -> Set[Any]:
+    return frozenset()
+
+
+_stand_bound = search_bounds.stand_bound
+
+
+def _stands_unless_consolidated(attempt: Any, pods: Any, balance: Any) -> Any:
+    is_moving = attempt.action == "consolidation"
+    return _stand_bound(attempt, pods, balance) if is_moving else _yes
+
+
+def _stands_unless_reclaimed(attempt: Any, pods: Any, balance: Any) -> Any:
+    is_moving = attempt.action == "consolidation"
+    return _yes if is_moving else _stand_bound(attempt, pods, balance)
+
+
+def _prefilter_without(actions: Iterable[str]) -> Any:
+    """Return the prefilter of whole actions without that of *actions*."""
+    plain, before = frozenset(actions), ActionBounds.may_any_succeed
+
+    def may_any_succeed(self: ActionBounds) -> bool:
+        return self._action in plain or before(self)
+
+    return may_any_succeed
+
+
+def _first_victims(self: FirstVictims, most: Any, division: Any, candidates: Any) -> Any:
+    """Order the victims anew."""
+
+    def tournament(offer: Any, versions: Any) -> QueueTournament:
+        rules = EVICTION_RULES
+        return QueueTournament(
+            self._state, division.draw, division.numbers, offer, versions, *rules
+        )
+
+    filters = [(leaf, _yes) for leaf in division.leaves]
+    order = EvictionOrder(self._state, candidates, filters, tournament, most)
+    found = []
+    while (candidate := order.pop()) is not None:
+        found.append(candidate)
+    return found
+
+
+def _move_bound(self: MoveBounds, first: Any) -> MoveBound:
+    self._pods.clear()
+    return MoveBound(self._finder.rooms(), self._all_pods(first))
+
+
+_reclaiming_of = ReclaimingClasses.of
+
+
+def _reclaiming_anew(self: ReclaimingClasses, share: Any, classes: Any, request_of: Any) -> Any:
+    self._known.pop(share.queue, None)
+    return _reclaiming_of(self, share, classes, request_of)
+
+
+def _divide(self: IncrementalShares) -> None:
+    """Divide all; what depends on it still learns which queues changed."""
+    state = self._state
+    if state.layout.moment != self._layout:
+        self._begin()
+    self.changes.log()
+    total = state.total()
+    for row in KaiShares(state, total, self._k).rows():
+        before = self.shares.get(row.queue)
+        self.shares[row.queue] = row
+        if before is None or total != self._total or before.fair_share != row.fair_share:
+            self.numbers[row.queue] = queue_numbers(state, row, total, self._units)
+            self.entitled.touch(row.queue)
+    self._total = total
+
+
+def _pending_anew(self: IncrementalPendingQueues) -> Mapping[QueueName, Any]:
+    moment = self._state.touched.moment
+    if self._read_at != moment:
+        self._begin()
+        self._read_at = moment
+    return self._queues
+
+
+_catch_up = IncrementalCandidates._catch_up  # noqa: SLF001  it is replaced
+
+
+def _candidates_anew(self: IncrementalCandidates) -> None:
+    if self._read_at != self._state.touched.moment:
+        self._read_at = None
+    _catch_up(self)
+
+
+def _gang(self: KnownGangs, job: Any) -> Gang:
+    return Gang(self._state.workloads[job])
+
+
+def _tournament(
+    self: IncrementalTournament, draw: Any, numbers: Any, offer: Any, versions: Any
+) -> QueueTournament:
+    return QueueTournament(self._state, draw, numbers, offer, versions, *self._rules)
+
+
+def _terminating(self: TerminatingPods) -> bool:
+    runs = self._state.runs.values()
+    if any(placed.phase == "leaving" for run in runs for placed in run.pods.values()):
+        return True
+    return bool(self._state.books.leaving_foreign)
+
+
+def _labels(self: PodAffinityTerms) -> Any:
+    workloads = self._state.workloads.values()
+    return pod_labels_in_use(self._state, [t for each in workloads for t in pod_terms_of(each)])
+
+
+def _job_class(self: JobClasses, job: Any, pods: Any) -> Any:
+    workload = self._state.workloads[job]
+    return self._number(workload, pods, has_run=job in self._state.runs)
+
+
+def _incomplete(self: IncrementalIncompleteGangs) -> Any:
+    return find_incomplete(self._state, self._gang_of)
+
+
+def _waiting_in(self: CycleContext, action: str, _classes: Any) -> PendingJobs:
+    return self.waiting(action)
+
+
+def _all_pending(self: CycleContext) -> PendingJobs:
+    return self._read_leaves(None)
+
+
+_evict = Evictions.evict
+
+
+def _evict_all(self: Evictions, groups: Sequence[Any]) -> set[str]:
+    self.undo()
+    return _evict(self, groups)
+
+
+_over_entitlement, _allocated = AttemptContext.over_entitlement, AttemptContext.allocated
+
+
+def _over_entitlement_anew(self: AttemptContext) -> Any:
+    self._over_entitlement = None
+    return _over_entitlement(self)
+
+
+def _allocated_anew(self: AttemptContext) -> Any:
+    self._allocated = None
+    return _allocated(self)
+
+
+_eligible = EligibleCandidates.of
+
+
+def _eligible_anew(self: EligibleCandidates, queue: Any) -> Any:
+    self._known.clear()
+    return _eligible(self, queue)
+
+
+_keep = VictimSteps.keep
+
+
+def _keep_and_forget(self: VictimSteps, kept: Any) -> Any:
+    """Forget the steps at each pod of the preemptor."""
+    changed = _keep(self, kept)
+    self._forget_from(0)
+    return changed
+
+
+def _drop_one(self: PendingJobs, queue: Any, _request: Any, _is_infeasible: Any) -> None:
+    self.drop_first(queue)
+
+
+def _own_version(self: PendingJobs) -> dict[QueueName, object]:
+    return {queue: next(_versions) for queue, heap in self._heaps.items() if heap}
+
+
+_versions = count()
+
+
+class _NoMisfits(set[Any]):
+    """Remembers nothing."""
+
+    def add(self, _shape: Any) -> None:
+        """Forget it."""
+
+
+_reschedule = Reschedule.__init__
+
+
+def _reschedule_without_misfits(self: Reschedule, *args: Any) -> None:
+    _reschedule(self, *args)
+    self._misfits = _NoMisfits()
+
+
+def _off(name: str, lines: int, *replacements: tuple[Any, str, Any]) -> Shortcut:
+    return Shortcut(name, lines, tuple([Replacement(*each) for each in replacements]))
+
+
+SHORTCUTS: Final[tuple[Shortcut, ...]] = (
+    # pruning: of one search
+    _off("room bound", 130, (RoomBound, "allows", _yes)),
+    _off("loss bound", 190, (search_bounds, "stand_bound", _stands_unless_consolidated)),
+    _off("place balance of moves", 20, (search_bounds, "stand_bound", _stands_unless_reclaimed)),
+    _off("loss bound and place balance", 310, (search_bounds, "stand_bound", lambda *_: _yes)),
+    _off(
+        "useful nodes",
+        150,
+        (_PrefixBounds, "may_any_node_help", _yes),
+        (_PrefixBounds, "may_help", _yes),
+        (_PrefixBounds, "helpful_pods", _nothing),
+    ),
+    # pruning: of one action
+    _off("enough GPUs on a node", 50, (ActionBounds, "_may_losses_suffice", _yes)),
+    _off("reclaims in vain", 25, (ActionBounds, "_reclaims_in_vain", _no)),
+    _off("class filter", 70, (ActionBounds, "turn_filter", lambda *_: TryEveryTurn())),
+    _off(
+        "prefilter: reclaim", 60, (ActionBounds, "may_any_succeed", _prefilter_without(["reclaim"]))
+    ),
+    _off(
+        "prefilter: consolidation",
+        30,
+        (ActionBounds, "may_any_succeed", _prefilter_without(["consolidation"])),
+    ),
+    _off(
+        "prefilter: preempt", 30, (ActionBounds, "may_any_succeed", _prefilter_without(["preempt"]))
+    ),
+    _off("prefilter: all", 110, (ActionBounds, "may_any_succeed", _yes)),
+    _off("move bound", 370, (ActionBounds, "_may_moving_help", _yes)),
+    _off("first victims kept", 230, (FirstVictims, "first", _first_victims)),
+    _off("move bound kept", 30, (MoveBounds, "bound", _move_bound)),
+    _off("reclaiming classes kept", 20, (ReclaimingClasses, "of", _reclaiming_anew)),
+    _off("infeasible classes", 60, (InfeasibleClasses, "all", _empty)),
+    # incremental
+    _off("shares", 170, (IncrementalShares, "catch_up", _divide)),
+    _off("pending queues", 160, (IncrementalPendingQueues, "queues", _pending_anew)),
+    _off("candidates", 130, (IncrementalCandidates, "_catch_up", _candidates_anew)),
+    _off("gangs", 20, (KnownGangs, "of", _gang)),
+    _off("tournaments", 70, (IncrementalTournament, "of", _tournament)),
+    _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
+    _off("terminating pods", 25, (TerminatingPods, "is_any", _terminating)),
+    _off("affinity terms", 25, (PodAffinityTerms, "labels_in_use", _labels)),
+    _off("classes of jobs kept", 20, (JobClasses, "of", _job_class)),
+    # in the rules
+    _off("last plan", 20, (_LastPlan, "may_serve", _no)),
+    _off("next cycle on trial", 30, (_TwoCycles, "_is_carried_out", _no)),
+    _off("queues of feasible classes", 30, (CycleContext, "waiting_in", _waiting_in)),
+    _off("pending jobs branched", 40, (CycleContext, "_all_pending", _all_pending)),
+    _off("jobs dropped by class", 15, (PendingJobs, "drop_alike", _drop_one)),
+    _off("failure speaks for its class", 15, (VictimAction, "_speaks_for_its_class", _no)),
+    _off("elastic growth", 25, (PendingJobs, "_plan_growth", _nothing)),
+    _off("misfits of single pods", 15, (JobStarter, "_known_misfit", _nothing)),
+    _off("too few places", 25, (JobStarter, "_has_too_few_places", _no)),
+    _off("closed steps", 40, (VictimSteps, "close", _nothing)),
+    _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
+    _off("shared evictions", 25, (Evictions, "evict", _evict_all)),
+    _off("misfits of a scenario", 25, (Reschedule, "__init__", _reschedule_without_misfits)),
+    _off("over entitlement kept", 8, (AttemptContext, "over_entitlement", _over_entitlement_anew)),
+    _off("allocated kept", 8, (AttemptContext, "allocated", _allocated_anew)),
+    _off("eligible kept", 8, (EligibleCandidates, "of", _eligible_anew)),
+)
+
 WORKLOADS: Final[tuple[AblationWorkload, ...]] = (
-    simulated("month", "kai", days=2),
-    simulated("philly", "kai", days=20),
+    simulated("month", "kai", days=1),
+    simulated("philly", "kai", days=3, from_day=30),
+    simulated("philly", "kai", days=5, from_day=62),
+    decided("reclaim among 8,000", reclaim_hundred),
+    decided("2,000 that may not reclaim", nothing_to_take),
+    decided("a gang over 500 nodes", large_gang_500),
 )

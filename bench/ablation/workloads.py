@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from bench.harness import Preparation
 from bench.long_scenarios import SCENARIOS
 from fairlead.explain.text.reasons import reason_text
 from fairlead.sim.run.run_variant import RunOrder, run_variant
@@ -47,7 +48,23 @@ def simulated(scenario: str, policy: str, days: int, from_day: int = 0) -> Ablat
 
         return work
 
-    return AblationWorkload(f"{scenario}, {days} days", prepare)
+    name = f"{scenario}, {days} days" + (f" from day {from_day}" if from_day else "")
+    return AblationWorkload(name, prepare)
+
+
+def decided(name: str, benchmark: Preparation, times: int = 2) -> AblationWorkload:
+    """Return a benchmark that returns its decisions, done so many *times*."""
+
+    def prepare() -> Work:
+        decide = benchmark()
+
+        def work() -> str:
+            made = [decide() for _ in range(times)]
+            return sha256(repr(made).encode()).hexdigest()
+
+        return work
+
+    return AblationWorkload(name, prepare)
 
 
 def _digest(folder: Path) -> str:
