@@ -31,7 +31,6 @@ from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
 from fairlead.policy.kai.ordering.tournament import QueueTournament
 from fairlead.policy.kai.policy import _LastPlan
-from fairlead.policy.kai.pruning import search_bounds
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds
 from fairlead.policy.kai.pruning.prefilter import (
     ActionBounds,
@@ -61,19 +60,6 @@ def _nothing(*_args: Any, **_named: Any) -> None:
 
 def _empty(*_args: Any, **_named: Any) -> Set[Any]:
     return frozenset()
-
-
-_stand_bound = search_bounds.stand_bound
-
-
-def _stands_unless_consolidated(attempt: Any, pods: Any, balance: Any) -> Any:
-    is_moving = attempt.action == "consolidation"
-    return _stand_bound(attempt, pods, balance) if is_moving else _yes
-
-
-def _stands_unless_reclaimed(attempt: Any, pods: Any, balance: Any) -> Any:
-    is_moving = attempt.action == "consolidation"
-    return _yes if is_moving else _stand_bound(attempt, pods, balance)
 
 
 def _prefilter_without(actions: Iterable[str]) -> Any:
@@ -260,9 +246,6 @@ def _off(name: str, lines: int, *replacements: tuple[Any, str, Any]) -> Shortcut
 SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     # pruning: of one search
     _off("room bound", 130, (RoomBound, "allows", _yes)),
-    _off("loss bound", 190, (search_bounds, "stand_bound", _stands_unless_consolidated)),
-    _off("place balance of moves", 20, (search_bounds, "stand_bound", _stands_unless_reclaimed)),
-    _off("loss bound and place balance", 310, (search_bounds, "stand_bound", lambda *_: _yes)),
     _off(
         "useful nodes",
         150,

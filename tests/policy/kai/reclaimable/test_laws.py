@@ -76,36 +76,6 @@ def test_the_order_of_losses_on_different_sides_does_not_matter(
 
 
 @given(worlds())
-def test_no_set_stands_that_takes_more_from_a_side_than_it_may_lose(world: World) -> None:
-    judge, request = judge_of(world), world.reclaimer.request
-    verdict = judge.judge(world.losses)
-    for at in [at for at in range(len(AXES)) if request[at] and verdict.stands]:
-        lost: dict[QueueName, int] = {}
-        for loss in world.losses:
-            side = judge.sides(loss.queue).victim
-            lost[side] = lost.get(side, 0) + loss.amounts[at]
-        for side, amount in lost.items():
-            sides = judge.sides(side)
-            below = sum([lost[each] for each in lost if judge.sides(each).level < sides.level])
-            held = judge.allocated[side][at]  # the worlds let queues lose what they do not have
-            assert min(amount, held) <= judge.may_lose_at_most(sides, at, below)
-
-
-@given(worlds())
-def test_of_a_set_that_stands_all_but_the_last_loss_of_a_side_is_within_its_excess(
-    world: World,
-) -> None:
-    judge = judge_of(world)
-    by_side: dict[QueueName, list[Amounts]] = {}
-    for loss in world.losses if judge.judge(world.losses).stands else ():
-        by_side.setdefault(judge.sides(loss.queue).victim, []).append(loss.amounts)
-    for side, losses in by_side.items():
-        for at in range(len(AXES)):
-            most = judge.may_lose_before_last(judge.sides(side), at, losses)
-            assert most is None or sum([each[at] for each in losses[:-1]]) <= most
-
-
-@given(worlds())
 def test_no_set_stands_in_which_a_queue_loses_that_may_not(world: World) -> None:
     """And one that may could lose something if it were the only one, but for saturation."""
     judge = judge_of(world)

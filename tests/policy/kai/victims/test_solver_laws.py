@@ -40,11 +40,8 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.evictable_per_node import UsefulNodes
 from fairlead.policy.kai.pruning.moves import MoveBound
 from fairlead.policy.kai.pruning.prefilter import ActionBounds
-from fairlead.policy.kai.pruning.room import PlaceBalance
-from fairlead.policy.kai.pruning.search_bounds import LossBound
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims import solver as victim_search
-from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.eviction_order import EvictionOrder
 from fairlead.policy.kai.victims.solver import Scenario, Validator, VictimSolver
 from tests.model.foreign import foreign_pod
@@ -340,33 +337,6 @@ def test_a_consolidation_that_is_not_searched_for_would_have_failed(
     )
     changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
     with mock.patch.object(MoveBound, "allows", return_value=True):
-        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
-
-
-@settings(max_examples=scale_examples(200))
-@given(
-    state=contended_worlds() | strewn_worlds() | strewn_worlds(due_at_most=9), chosen=all_settings
-)
-def test_a_try_that_is_left_out_for_what_may_be_lost_would_have_failed(
-    state: ClusterState, chosen: KaiSettings
-) -> None:
-    changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(LossBound, "allows", return_value=True):
-        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
-
-
-def never_short(balance: PlaceBalance, _count: int, _groups: Sequence[VictimGroup]) -> list[int]:
-    """Say that there are places for all, whoever leaves."""
-    return [0] * len(balance.sizes)
-
-
-@settings(max_examples=scale_examples(200))
-@given(state=contended_worlds() | strewn_worlds(idle=6) | fragmented_worlds(), chosen=all_settings)
-def test_a_try_that_is_left_out_for_want_of_places_would_have_failed(
-    state: ClusterState, chosen: KaiSettings
-) -> None:
-    changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(PlaceBalance, "short", never_short):
         assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 

@@ -7,14 +7,12 @@ allow too much, and never too little.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from operator import add, sub
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from fairlead.model.axes import Amounts, WorkloadName
-from fairlead.model.workload import PodId
+from fairlead.model.axes import Amounts
 from fairlead.placement.node_room import NodeRoom
-from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.steps import Freed, Lacking
 
 
@@ -113,100 +111,6 @@ class RoomBound:
 
 Needs: TypeAlias = Sequence[tuple[int, int]]
 """The nonzero requests of a pod, each with its position among the amounts."""
-
-
-class EvictedPod(NamedTuple):
-    """A pod that leaves a node."""
-
-    node: str
-    freed: Amounts  # what the node gains at most
-    asked: Amounts  # what the pod needs elsewhere at least
-
-
-class _EvictedGroup(NamedTuple):
-    """What it means that a group leaves."""
-
-    freed: list[tuple[str, Amounts]]
-    taken: list[tuple[int, ...]]  # for each pod, how many places of each size it takes again
-
-
-class PlaceBalance:
-    """Counts places for the pod sizes of a preemptor if all victims come back.
-
-    Idle room counts for little where it is fragmented: a pod of a whole node that leaves for
-    another of its size finds no place again, however much is free in all. Wherever a pod goes, it
-    takes as many places of the preemptor's size as it is times as large. So what victims and
-    preemptor take together, less the places on the nodes of the scenario, is lost.
-    """
-
-    def __init__(
-        self,
-        sizes: Sequence[Amounts],
-        rooms: Mapping[str, NodeRoom],
-        base: Set[str],
-        evicted: Callable[[VictimGroup], Sequence[EvictedPod | None]],
-    ) -> None:
-        """Count for pods of these *sizes*, in their order, and what is free at the start.
-
-        *base* are the nodes open to the preemptor without victims, *evicted* returns the pods of a
-        group, None for those that are on no node. Cost: the nodes.
-        """
-        self._asked = sizes
-        self._moving = evicted
-        self._later = {name: room.later for name, room in rooms.items()}
-        self.sizes: list[Amounts] = [size for size in dict.fromkeys(sizes) if any(size)]
-        """The sizes that are counted: those with a request."""
-        self._needs = [needs_of(size) for size in self.sizes]
-        free = [self._later[node] for node in base if node in self._later]
-        self._there = [sum([times(each, needs) for each in free]) for needs in self._needs]
-        self._base = base
-        self._known: dict[tuple[WorkloadName, tuple[PodId, ...]], _EvictedGroup] = {}
-
-    def taken(self, group: VictimGroup) -> list[tuple[int, ...]]:
-        """Return how many places of each size every pod of a group takes where it comes back.
-
-        None are counted for pods on nodes that are not ready.
-        """
-        return self._evicted_group(group).taken
-
-    def short(self, count: int, groups: Sequence[VictimGroup]) -> list[int]:
-        """Return how many places of each size are too few for the first *count* pods and *groups*.
-
-        Law: if the pods find places in a scenario that evicts *groups*, pods that would take so
-        many places are lost in it. Cost: the evicted pods.
-        """
-        evicted = [self._evicted_group(group) for group in groups]
-        later, free = self._later, dict[str, Sequence[int]]()
-        for each in evicted:
-            for node, amounts in each.freed:
-                free[node] = tuple(map(add, free.get(node, later[node]), amounts))
-        short = []
-        for at, needs in enumerate(self._needs):
-            needed = sum([times(size, needs) for size in self._asked[:count]])
-            needed += sum([taken[at] for each in evicted for taken in each.taken])
-            there = self._there[at]
-            for node, room in free.items():
-                before = times(later[node], needs) if node in self._base else 0
-                there += times(room, needs) - before
-            short.append(needed - there)
-        return short
-
-    def _evicted_group(self, group: VictimGroup) -> _EvictedGroup:
-        key = group.job, group.pods
-        known = self._known.get(key)
-        if known is None:
-            evicted = [
-                each if each is not None and each.node in self._later else None
-                for each in self._moving(group)
-            ]
-            known = self._known[key] = _EvictedGroup(
-                [(each.node, each.freed) for each in evicted if each is not None],
-                [self._places(each) for each in evicted],
-            )
-        return known
-
-    def _places(self, pod: EvictedPod | None) -> tuple[int, ...]:
-        return tuple([0 if pod is None else times(pod.asked, needs) for needs in self._needs])
 
 
 def needs_of(size: Amounts) -> Needs:

@@ -125,7 +125,6 @@ class ReclaimJudge:
         }
         self._levels = {name: level for level, name in enumerate(self.path)}
         self._sides: dict[QueueName, Sides] = {}
-        self._excesses: dict[QueueName, list[tuple[int, int]]] = {}  # by the victim's side
         self._uncovered = None if reclaimer.preemptible else self._without_guarantee()
 
     def judge(self, losses: Iterable[Loss]) -> Verdict:
@@ -161,60 +160,6 @@ class ReclaimJudge:
             return False
         sides = self.sides(queue)
         return self._strategy(sides, self.allocated[sides.victim]) is not None
-
-    def may_lose_at_most(self, sides: Sides, at: int, below: int) -> int:
-        """Return how much the victim's side may lose on an axis that the job requests.
-
-        *below* is lost at most by queues beneath the reclaimer's side. Law: a set of losses that
-        takes more from that side does not stand.
-        """
-        if self._uncovered is not None:
-            return 0
-        held = self.allocated[sides.victim]
-        if self._strategy(sides, held) is None:
-            return 0
-        after = self.allocated[sides.reclaimer][at] + self.reclaimer.request[at] - below
-        share = self.shares[sides.reclaimer].fair_share[at]
-        other = self.shares[sides.victim].fair_share[at]
-        if after <= share or other == 0:
-            return held[at]
-        if share == 0:
-            return 0  # infinitely full, so no less than any other
-        factor, divisor = self.multiplier.as_integer_ratio()
-        least = after * factor * other // (share * divisor) + 1  # what it must have left
-        return max(0, held[at] - least)
-
-    def may_lose_before_last(self, sides: Sides, at: int, costs: Sequence[Amounts]) -> int | None:
-        """Return how much the victim's side may lose at most on an axis, before its last loss.
-
-        By then it still holds more than it may. All losses are made up of *costs*. None: any
-        amount.
-        """
-        excesses = self._excesses.get(sides.victim)
-        if excesses is None:
-            excesses = self._excesses[sides.victim] = self._excess(sides)
-        most = 0
-        for axis, excess in excesses:
-            if axis == at:
-                most = max(most, excess - 1)
-                continue
-            for cost in costs:
-                if cost[at] and not cost[axis]:
-                    return None
-                most = max(most, (excess - 1) * cost[at] // cost[axis] if cost[at] else 0)
-        return most
-
-    def _excess(self, sides: Sides) -> list[tuple[int, int]]:
-        """Return the axes on which the victim's side holds more than it may, and how much."""
-        bounds = [self.shares[sides.victim].allocatable]
-        if sides.within_guarantee:
-            bounds.append(self.state.queues[sides.victim].guaranteed)
-        found = []
-        for axis, held in enumerate(self.allocated[sides.victim]):
-            most = [bound for each in bounds if (bound := each[axis]) is not None]
-            if most and held > min(most):
-                found.append((axis, held - min(most)))
-        return found
 
     def sides(self, victim: QueueName) -> Sides:
         """Return the two queues that are compared for a loss of the queue *victim*.

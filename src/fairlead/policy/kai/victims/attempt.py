@@ -225,10 +225,6 @@ class Attempt:
 
         return validate
 
-    def judge_for(self, pods: Sequence[PodId]) -> ReclaimJudge:
-        """Return the judge of what is lost for *pods* of the preemptor."""
-        return self._judge_of(charge_of(self.context.state, self.workload.name, pods))
-
     def losses(
         self, scenario: Scenario
     ) -> list[tuple[WorkloadName, Sequence[tuple[PodId, Amounts]]]]:
@@ -275,7 +271,7 @@ class Attempt:
     def _reclaim_rule(
         self, pods: Sequence[PodId]
     ) -> Callable[[Scenario], tuple[bool, Judgement | None]]:
-        judge = self.judge_for(pods)
+        judge = self._judge_of(charge_of(self.context.state, self.workload.name, pods))
         workloads, gang = self.context.state.workloads, self.context.gang
 
         def rule(scenario: Scenario) -> tuple[bool, Judgement | None]:

@@ -48,9 +48,6 @@ class PrefixBounds(Protocol):
     def may_fit(self, freed: FreedByNode) -> bool:
         """Return whether there may be room when this is set free as well."""
 
-    def may_stand(self, evicted: Sequence[VictimGroup]) -> bool:
-        """Return whether a scenario that evicts these may stand."""
-
     def may_any_node_help(self) -> bool:
         """Return whether evicting all candidates of some node may help."""
 
@@ -71,9 +68,6 @@ class SearchBounds(Protocol):
     def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
         """Begin a search for *pods*; *base* are the nodes open to them without victims."""
 
-    def prepare(self, pods: Sequence[PodId]) -> None:
-        """Prepare for the first *pods*, while the state is as at the start."""
-
     def learn(self, nodes: Iterable[str]) -> None:
         """Read the room of *nodes*, while the state is as at the start."""
 
@@ -83,8 +77,8 @@ class SearchBounds(Protocol):
     def keep(self, added: Iterable[VictimGroup], removed: Iterable[VictimGroup]) -> None:
         """Note which victims are kept from now on, and which no more."""
 
-    def of_prefix(self, pods: Sequence[PodId], kept: Sequence[VictimGroup]) -> PrefixBounds:
-        """Return the bounds for the first *pods* with *kept* victims."""
+    def of_prefix(self, pods: Sequence[PodId]) -> PrefixBounds:
+        """Return the bounds for the first *pods* with the victims kept now."""
 
 
 class NoBounds:
@@ -94,9 +88,6 @@ class NoBounds:
     asks_nodes_first = False
 
     def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
-        """Nothing to prepare."""
-
-    def prepare(self, pods: Sequence[PodId]) -> None:
         """Nothing to prepare."""
 
     def learn(self, nodes: Iterable[str]) -> None:
@@ -110,15 +101,11 @@ class NoBounds:
     def keep(self, added: Iterable[VictimGroup], removed: Iterable[VictimGroup]) -> None:
         """Nothing to note."""
 
-    def of_prefix(self, pods: Sequence[PodId], kept: Sequence[VictimGroup]) -> "NoBounds":
+    def of_prefix(self, pods: Sequence[PodId]) -> "NoBounds":
         """Return the same for all pods."""
         return self
 
     def may_fit(self, freed: FreedByNode) -> bool:
-        """Return that it may."""
-        return True
-
-    def may_stand(self, evicted: Sequence[VictimGroup]) -> bool:
         """Return that it may."""
         return True
 
@@ -195,12 +182,11 @@ class VictimSolver:
             if count > len(validators):
                 self._evictions.undo()
                 most = min(2 * count, len(self._pods))
-                for pods in [self._pods[:n] for n in range(count, most + 1)]:
-                    validators.append(validator_for(pods))
-                    self._bounds.prepare(pods)
+                prefixes = [self._pods[:n] for n in range(count, most + 1)]
+                validators += [validator_for(pods) for pods in prefixes]
             self._bounds.keep(*steps.keep(kept))
             pods = self._pods[:count]
-            bounds = self._bounds.of_prefix(pods, kept)
+            bounds = self._bounds.of_prefix(pods)
             stood = self._solve(steps, _Prefix(pods, kept, validators[count - 1], bounds))
             if stood is None:
                 break
@@ -212,7 +198,7 @@ class VictimSolver:
     def _solve(self, steps: VictimSteps, prefix: _Prefix) -> Scenario | None:
         """Add victims until the pods have a place that may stand."""
         kept, bounds = prefix.kept, prefix.bounds
-        if kept and bounds.may_fit({}) and bounds.may_stand(kept):
+        if kept and bounds.may_fit({}):
             stood, _ = self._simulate(prefix, (), tuple)
             if stood is not None:
                 return stood
@@ -263,16 +249,13 @@ class VictimSolver:
     ) -> Scenario | None:
         """Simulate the scenarios of one step, except those that *failed* for want of a place.
 
-        After one in which the preemptor found a place that may not stand no other is simulated. So
-        none is left out by a bound unless all of them are.
+        After one in which the preemptor found a place that may not stand no other is simulated.
         """
         bounds = prefix.bounds
         scenarios = [m for m in steps.gatherings(at) if bounds.may_fit(steps.freed(m))]
         if not scenarios:
             steps.close(at)
         scenarios = [more for more in scenarios if more not in failed]
-        if not any(bounds.may_stand((*prefix.kept, *steps.groups(m))) for m in scenarios):
-            return None
         for more in scenarios:
             stood, is_placed = self._simulate(
                 prefix, steps.groups(more), lambda: steps.groups_until(at)
