@@ -38,7 +38,6 @@ from fairlead.policy.kai.pruning.prefilter import (
     ReclaimingClasses,
 )
 from fairlead.policy.kai.pruning.room import RoomBound
-from fairlead.policy.kai.pruning.search_bounds import _PrefixBounds
 from fairlead.policy.kai.victims.attempt import AttemptContext
 from fairlead.policy.kai.victims.candidates import EligibleCandidates
 from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
@@ -246,15 +245,7 @@ def _off(name: str, lines: int, *replacements: tuple[Any, str, Any]) -> Shortcut
 SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     # pruning: of one search
     _off("room bound", 130, (RoomBound, "allows", _yes)),
-    _off(
-        "useful nodes",
-        150,
-        (_PrefixBounds, "may_any_node_help", _yes),
-        (_PrefixBounds, "may_help", _yes),
-        (_PrefixBounds, "helpful_pods", _nothing),
-    ),
     # pruning: of one action
-    _off("enough GPUs on a node", 50, (ActionBounds, "_may_losses_suffice", _yes)),
     _off("reclaims in vain", 25, (ActionBounds, "_reclaims_in_vain", _no)),
     _off("class filter", 70, (ActionBounds, "turn_filter", lambda *_: TryEveryTurn())),
     _off(

@@ -31,7 +31,9 @@ from fairlead.model.workload import (
     Workload,
     numbered_pod,
 )
+from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
+from tests.policy.changes import changes_of
 from tests.policy.kai.random_worlds import build
 from tests.policy.kai.victims.test_solver_laws import from_scratch, remembering
 from tests.text_table import rows
@@ -104,6 +106,16 @@ def test_the_jobs_that_give_way(
     decisions, heard = remembering(state, chosen)
     assert {each.workload for each in decisions if isinstance(each, Evict)} == evicted
     assert (decisions, heard) == from_scratch(state, chosen)
+
+
+def test_a_job_that_fits_already_starts_in_a_reclaim_without_candidates() -> None:
+    """Allocate looks at *big* alone, which wants 16 of 8 GPUs; *small* is due the one it wants."""
+    node = Node(name="n1", allocatable=(0, 0, 8000))
+    state = build([QueueChanged(queue("a", 8000)), NodeAdded(node)])
+    for at, (name, gpus) in enumerate([("big", 16), ("small", 1)]):
+        state.apply(WorkloadAdded(job(name, "a", at, [("-", gpus)])))
+    chosen = KaiSettings(actions=("allocate", "reclaim"), queue_depth=(("allocate", 1),))
+    assert [each.workload for each in changes_of(KaiPolicy(chosen), state, 0)] == ["small"]
 
 
 def world(table: Sequence[dict[str, str]], asked: Sequence[tuple[str, int]]) -> ClusterState:

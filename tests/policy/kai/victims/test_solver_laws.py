@@ -37,11 +37,9 @@ from fairlead.model.workload import (
 )
 from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.policy import KaiPolicy
-from fairlead.policy.kai.pruning.evictable_per_node import UsefulNodes
 from fairlead.policy.kai.pruning.moves import MoveBound
 from fairlead.policy.kai.pruning.prefilter import ActionBounds
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims import solver as victim_search
 from fairlead.policy.kai.victims.eviction_order import EvictionOrder
 from fairlead.policy.kai.victims.solver import Scenario, Validator, VictimSolver
 from tests.model.foreign import foreign_pod
@@ -341,28 +339,6 @@ def test_a_consolidation_that_is_not_searched_for_would_have_failed(
 
 
 crowded_worlds = contended_worlds() | strewn_worlds(idle=3, due_at_most=9) | fragmented_worlds()
-
-
-@settings(max_examples=scale_examples(200))
-@given(state=crowded_worlds, chosen=all_settings, few=st.integers(0, 2))
-def test_a_step_that_is_left_out_for_the_candidates_on_its_nodes_would_have_failed(
-    state: ClusterState, chosen: KaiSettings, few: int
-) -> None:
-    """Also where a search ends early because all have had their steps who may help."""
-    with mock.patch.multiple(victim_search, FEW_STEPS=few, MANY_STEPS=0):
-        changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(UsefulNodes, "_is_useful", return_value=True):
-        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
-
-
-@settings(max_examples=scale_examples(200))
-@given(state=crowded_worlds, chosen=all_settings)
-def test_a_reclaim_that_is_not_searched_for_would_have_failed(
-    state: ClusterState, chosen: KaiSettings
-) -> None:
-    changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(ActionBounds, "_may_losses_suffice", return_value=True):
-        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
 @st.composite

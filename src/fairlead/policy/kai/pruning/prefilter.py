@@ -22,13 +22,11 @@ from fairlead.policy.kai.jobs.start_job import Shortage
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.pending_queues import ClassSummary, JobsByClass, PendingQueue
 from fairlead.policy.kai.ordering.tournament import Draw
-from fairlead.policy.kai.pruning.evictable_per_node import EvictablePerNode
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds
 from fairlead.policy.kai.pruning.room import needs_of, times
-from fairlead.policy.kai.pruning.search_bounds import AllBounds, RoomBounds
+from fairlead.policy.kai.pruning.search_bounds import RoomBounds
 from fairlead.policy.kai.reclaimable.gate import may_reclaim
 from fairlead.policy.kai.victims.attempt import Attempt
-from fairlead.policy.kai.victims.candidates import charge_of
 
 
 class InfeasibleClasses:
@@ -186,7 +184,6 @@ class BoundsPrefilter:
         self.reclaiming = ReclaimingClasses(state)
         self.first_victims = FirstVictims(state)
         self.moves = MoveBounds(state, finder)
-        self.per_node = EvictablePerNode(state, finder)
 
     def for_action(self, inputs: ActionInputs) -> "ActionBounds":
         """Return the prefilter of one action."""
@@ -220,26 +217,13 @@ class ActionBounds:
 
     def may_succeed(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Return whether a search for *pods* may succeed; one to be explained is always made."""
-        if self._context.explain:
+        if self._context.explain or self._action != "consolidation":
             return True
-        if self._action == "consolidation":
-            return self._may_moving_help(attempt, pods)
-        return self._action != "reclaim" or self._may_losses_suffice(attempt, pods)
+        return self._may_moving_help(attempt, pods)
 
     def search_bounds(self, attempt: Attempt) -> RoomBounds:
-        """Return the bounds for a search; one to be explained skips only what has no room.
-
-        If a minimum runtime may protect a job, nodes are asked before candidates are looked at:
-        where it is plain that no victim helps, the outcome is the same at any time.
-        """
-        if self._context.explain:
-            return RoomBounds(attempt)
-        attempts = self._inputs.attempts
-        is_timed = attempts.has_reclaim_min_runtime
-        if self._action == "preempt":
-            is_timed = attempts.has_preempt_min_runtime
-        kept, candidates = self._kept, self._inputs.candidates
-        return AllBounds(attempt, kept.per_node, candidates, asks_nodes_first=is_timed)
+        """Return the bounds for a search."""
+        return RoomBounds(attempt)
 
     def note_change(self) -> None:
         """Forget what depends on the state, which has changed."""
@@ -268,11 +252,10 @@ class ActionBounds:
                 yield each, ClassSummary(len(keys), job, queue.jobs[job].pods)
 
     def _reclaims_in_vain(self, job_class: JobClass, one: ClassSummary) -> bool:
-        """Return whether a class plainly has no room, and too little can be reclaimed for it."""
+        """Return whether a class plainly has no room, and no queue can lose anything to it."""
         if job_class not in self._kept.infeasible.all():
             return False
-        attempt = self._attempt(job_class, one.job)
-        return not attempt.has_candidate_queue() or not self._may_losses_suffice(attempt, one.pods)
+        return not self._attempt(job_class, one.job).has_candidate_queue()
 
     def _has_priority_above(self, priority: int) -> bool:
         """Return whether any pending job has a higher priority, in whichever queue."""
@@ -333,23 +316,6 @@ class ActionBounds:
         sizes = [finder.besides_shares(each) for each in asked]
         return self._moves.allows(sizes, finder.nodes_with_room(asked))
 
-    def _may_losses_suffice(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
-        """Return whether queues that may lose hold enough GPUs on some node for the first pod.
-
-        What the pod gets and is not idle they lose, and a scenario for it evicts jobs of one node
-        only.
-        """
-        lacking = lacking_gpus(attempt, pods)
-        if lacking <= 0:
-            return True
-        losers = [
-            (leaf, self._inputs.candidates.of(leaf))
-            for leaf in self._inputs.attempts.over_entitlement()
-            if leaf != attempt.workload.queue and attempt.may_lose(leaf)
-        ]
-        most = self._kept.per_node.most_gpus(losers)
-        return most is None or most >= lacking
-
     def _attempt(self, job_class: JobClass, job: WorkloadName) -> Attempt:
         request = self._context.request(job_class)
         return Attempt(self._inputs.attempts, self._action, job, request)
@@ -386,17 +352,3 @@ class ClassFilter:
             for queue, classes in self._jobs.classes()
             for job_class in self._open_classes(queue, classes)
         }
-
-
-def lacking_gpus(attempt: Attempt, pods: Sequence[PodId]) -> int:
-    """Return how many GPUs others lose at least for one of *pods*, in thousandths; 0: none.
-
-    0 for pods that share devices: what is pending may count for more than it takes.
-    """
-    context, sets = attempt.context, attempt.workload.pod_sets
-    gpu = context.state.axes.index("gpu")
-    if gpu is None or any(sets.of(pod).gpu_share for pod in pods):
-        return 0
-    name, state = attempt.workload.name, context.state
-    least = min([charge_of(state, name, (pod,))[gpu] for pod in pods])
-    return max(0, least - context.gpu_later())

@@ -1,19 +1,13 @@
-"""The bounds of one search for victims: room, and candidates per node."""
+"""The bounds of one search for victims, by room."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import cached_property
+from collections.abc import Iterable, Sequence, Set
 
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodKey
+from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.pruning.evictable_per_node import (
-    EvictableOnNode,
-    EvictablePerNode,
-    UsefulNodes,
-)
 from fairlead.policy.kai.pruning.room import RoomBound
 from fairlead.policy.kai.victims.attempt import Attempt
-from fairlead.policy.kai.victims.candidates import EligibleCandidates, VictimGroup
+from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.steps import Freed, FreedByNode, Lacking
 
 
@@ -22,8 +16,6 @@ class RoomBounds:
 
     These are never explained, so this bound also holds for attempts that are.
     """
-
-    asks_nodes_first = False
 
     def __init__(self, attempt: Attempt) -> None:
         """Bound the search of *attempt*."""
@@ -68,73 +60,6 @@ class PrefixRoom:
     def may_fit(self, freed: FreedByNode) -> bool:
         """Return whether there may be room when this is set free as well."""
         return self._room.allows(self.lacking, freed)
-
-    def may_any_node_help(self) -> bool:
-        """Return that one may."""
-        return True
-
-    def may_help(self, nodes: Iterable[str]) -> bool:
-        """Return that one may."""
-        return True
-
-    def helpful_pods(self) -> Sequence[PodKey] | None:
-        """Return that it is not known."""
-        return None
-
-
-class AllBounds(RoomBounds):
-    """Leaves out every scenario that plainly finds no room or may not stand."""
-
-    def __init__(
-        self,
-        attempt: Attempt,
-        per_node: EvictablePerNode,
-        candidates: EligibleCandidates,
-        *,
-        asks_nodes_first: bool,
-    ) -> None:
-        """Bound the search of *attempt* among *candidates*."""
-        super().__init__(attempt)
-        self.asks_nodes_first = asks_nodes_first
-        self._per_node = per_node
-        self._candidates = candidates
-
-    def of_prefix(self, pods: Sequence[PodId]) -> "PrefixRoom":
-        """Return the bounds for the first *pods* with the victims kept now."""
-        return _PrefixBounds(self._room, len(pods), lambda: self._evictable)
-
-    @cached_property
-    def _evictable(self) -> Mapping[str, EvictableOnNode]:
-        """The candidates of each node, when the state was as at the start."""
-        leaves = [leaf for leaf, _ in self._attempt.filters()]
-        found = self._per_node.of((leaf, self._candidates.of(leaf)) for leaf in leaves)
-        self.learn(found)
-        return found
-
-
-class _PrefixBounds(PrefixRoom):
-    """All bounds for the first pods of a preemptor."""
-
-    def __init__(
-        self,
-        room: RoomBound,
-        count: int,
-        evictable: Callable[[], Mapping[str, EvictableOnNode]],
-    ) -> None:
-        super().__init__(room, count)
-        self._nodes = UsefulNodes(evictable, self._may_evicting_help)
-
-    def may_any_node_help(self) -> bool:
-        return self._nodes.is_any()
-
-    def may_help(self, nodes: Iterable[str]) -> bool:
-        return self._nodes.is_any_of(nodes)
-
-    def helpful_pods(self) -> Sequence[PodKey]:
-        return self._nodes.pods()
-
-    def _may_evicting_help(self, evictable: EvictableOnNode) -> bool:
-        return self.may_fit(evictable.freed())
 
 
 def freed_by(state: ClusterState, finder: NodeFinder, group: VictimGroup) -> Freed:

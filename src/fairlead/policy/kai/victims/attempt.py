@@ -115,12 +115,6 @@ class AttemptContext:
         promised = [queue.reclaim_min_runtime_ms for queue in self.state.queues.values()]
         return self.settings.reclaim_min_runtime_ms > 0 or any(promised)
 
-    @cached_property
-    def has_preempt_min_runtime(self) -> bool:
-        """Whether any job may be protected from preemption by a minimum runtime."""
-        promised = [queue.preempt_min_runtime_ms for queue in self.state.queues.values()]
-        return self.settings.preempt_min_runtime_ms > 0 or any(promised)
-
     def _find_over_entitlement(self) -> Set[QueueName]:
         state, over = self.state, set()
         for name, share in self.shares.items():  # parents before children

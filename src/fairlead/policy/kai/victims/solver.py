@@ -8,7 +8,7 @@ scenario may stand. Every scenario begins from the state as the search found it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.state import ClusterState
@@ -18,11 +18,6 @@ from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.eviction_order import EvictionOrder
 from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule, ServiceOrder, is_same
 from fairlead.policy.kai.victims.steps import Freed, FreedByNode, Lacking, VictimSteps
-
-FEW_STEPS: Final = 16
-"""After so many steps in vain the bounds say which nodes may help. Most searches end before."""
-MANY_STEPS: Final = 32
-"""After so many steps the bounds say whether more can help, which takes a look at every node."""
 
 
 class Scenario(NamedTuple):
@@ -48,22 +43,9 @@ class PrefixBounds(Protocol):
     def may_fit(self, freed: FreedByNode) -> bool:
         """Return whether there may be room when this is set free as well."""
 
-    def may_any_node_help(self) -> bool:
-        """Return whether evicting all candidates of some node may help."""
-
-    def may_help(self, nodes: Iterable[str]) -> bool:
-        """Return whether evicting all candidates of one of *nodes* may help."""
-
-    def helpful_pods(self) -> Sequence[PodKey] | None:
-        """Return all pods of candidates on a node that may help; None: not known."""
-
 
 class SearchBounds(Protocol):
     """Says of scenarios of one search whether they may succeed, before they are simulated."""
-
-    @property
-    def asks_nodes_first(self) -> bool:
-        """Whether `may_any_node_help` is asked before any candidate is ordered."""
 
     def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
         """Begin a search for *pods*; *base* are the nodes open to them without victims."""
@@ -85,7 +67,6 @@ class NoBounds:
     """The plain answer: every scenario is tried."""
 
     lacking: Lacking = ()
-    asks_nodes_first = False
 
     def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
         """Nothing to prepare."""
@@ -108,17 +89,6 @@ class NoBounds:
     def may_fit(self, freed: FreedByNode) -> bool:
         """Return that it may."""
         return True
-
-    def may_any_node_help(self) -> bool:
-        """Return that one may."""
-        return True
-
-    def may_help(self, nodes: Iterable[str]) -> bool:
-        """Return that one may."""
-        return True
-
-    def helpful_pods(self) -> None:
-        """Return that it is not known."""
 
 
 class _Prefix(NamedTuple):
@@ -163,7 +133,6 @@ class VictimSolver:
         self._base = finder.nodes_with_room(sets.of(pod) for pod in self._pods)
         bounds.begin(self._pods, self._base)
         self._evictions = Evictions(state, touch, faithful=faithful)
-        self._has_asked_nodes = False  # the bounds have read the candidates of all nodes
 
     def run(
         self,
@@ -202,47 +171,23 @@ class VictimSolver:
             stood, _ = self._simulate(prefix, (), tuple)
             if stood is not None:
                 return stood
-        if self._bounds.asks_nodes_first and not self._may_any_node_help(bounds):
-            return None
         failed: set[tuple[int, ...]] = set()
-        for number, at in enumerate(self._walk(steps, bounds)):
-            if number == FEW_STEPS and not self._may_any_node_help(bounds):
-                return None
-            if number >= FEW_STEPS and not bounds.may_help(steps.nodes(at)):
-                continue
+        for at in self._walk(steps, bounds):
             stood = self._take(steps, at, prefix, failed)
             if stood is not None:
                 return stood
         return None
 
-    def _may_any_node_help(self, bounds: PrefixBounds) -> bool:
-        self._prepare_nodes()
-        return bounds.may_any_node_help()
-
-    def _prepare_nodes(self) -> None:
-        """Let the bounds read all nodes as they were at the start, when they first do so."""
-        if not self._has_asked_nodes:
-            self._evictions.undo()
-            self._has_asked_nodes = True
-
     def _walk(self, steps: VictimSteps, bounds: PrefixBounds) -> Iterator[int]:
-        """Yield all steps from the first one at which there may be room, as far as they help."""
+        """Yield all steps from the first one at which there may be room."""
         yield from steps.again(bounds.lacking)
         while True:
             yield from steps.further()
-            if steps.count() >= MANY_STEPS and self._has_all_helpful(steps, bounds):
-                return
             self._evictions.undo()
             nodes = steps.make_more()
             if nodes is None:
                 return
             self._bounds.learn(nodes)
-
-    def _has_all_helpful(self, steps: VictimSteps, bounds: PrefixBounds) -> bool:
-        """Return whether all pods on nodes that may help have had their steps."""
-        self._prepare_nodes()
-        pods = bounds.helpful_pods()
-        return pods is not None and steps.have_all(pods)
 
     def _take(
         self, steps: VictimSteps, at: int, prefix: _Prefix, failed: set[tuple[int, ...]]

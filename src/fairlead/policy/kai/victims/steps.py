@@ -111,20 +111,6 @@ class VictimSteps:
         """Note that at this step there is too little room for what is lacking now."""
         self._open.discard(at)
 
-    def count(self) -> int:
-        """Return how many steps are made."""
-        return len(self._steps)
-
-    def nodes(self, at: int) -> Sequence[str]:
-        """Return the nodes of the job of a step, also of pods that are in no group yet."""
-        return self._nodes_of[self._steps[at].group.job]
-
-    def have_all(self, pods: Iterable[PodKey]) -> bool:
-        """Return whether all *pods* are kept victims or are evicted in a step that is made."""
-        pairs = zip(self._steps, self._is_kept, strict=True)
-        made = {key for step, is_kept in pairs if not is_kept for key in step.group.members()}
-        return all(pod in made or pod in self._kept_pods for pod in pods)
-
     def gatherings(self, at: int) -> Iterator[tuple[int, ...]]:
         """Yield, for each node of the job of a step, the steps of all victims there.
 
