@@ -40,7 +40,7 @@ class PlainSearch:
         now_ms: int,
         faithful: bool,
         touch: Callable[[WorkloadName], None],
-        bounds: object,  # noqa: ARG002  # they are not asked, every scenario is made
+        new_bounds: object,  # noqa: ARG002  # they are not asked, every scenario is made
     ) -> None:
         self.state = state
         self.finder = finder

@@ -18,7 +18,7 @@ from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext
 from fairlead.policy.kai.victims.candidates import EligibleCandidates
-from fairlead.policy.kai.victims.solver import NoBounds, SearchBounds
+from fairlead.policy.kai.victims.solver import NewBounds, NoBounds
 
 
 class KnownInfeasible(Protocol):
@@ -59,9 +59,6 @@ class ActionPrefilter(Protocol):
     def may_succeed(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Return whether a search for *pods* may succeed."""
 
-    def search_bounds(self, attempt: Attempt) -> SearchBounds:
-        """Return the bounds for a search."""
-
     def note_change(self) -> None:
         """Note that an attempt succeeded: the state has changed."""
 
@@ -84,6 +81,10 @@ class Prefilter(Protocol):
         """The classes of jobs for which there is no room."""
 
     @property
+    def new_bounds(self) -> NewBounds:
+        """What makes the bounds of a search."""
+
+    @property
     def skips_vain_turns(self) -> bool:
         """Whether turns of the allocate action that come to nothing are left out."""
 
@@ -95,6 +96,7 @@ class TryEverything:
     """The plain prefilter: nothing is known to be in vain."""
 
     skips_vain_turns = False
+    new_bounds: NewBounds = NoBounds
 
     @property
     def infeasible(self) -> "TryEverything":
@@ -127,10 +129,6 @@ class TryEveryAttempt:
     def may_succeed(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Return that it may."""
         return True
-
-    def search_bounds(self, attempt: Attempt) -> NoBounds:
-        """Return no bounds."""
-        return NoBounds()
 
     def note_change(self) -> None:
         """Nothing to note."""

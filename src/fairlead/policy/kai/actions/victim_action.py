@@ -276,7 +276,7 @@ class VictimAction:
             now_ms=context.now_ms,
             faithful=self._settings.faithful,
             touch=context.record.touch,
-            bounds=self._prefilter.search_bounds(attempt),
+            new_bounds=self._general_prefilter.new_bounds,
         )
         return solver.run(lambda: self._eviction_order(attempt), attempt.validator_for)
 

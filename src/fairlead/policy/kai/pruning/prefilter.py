@@ -23,10 +23,10 @@ from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.pending_queues import ClassSummary, JobsByClass, PendingQueue
 from fairlead.policy.kai.ordering.tournament import Draw
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds
-from fairlead.policy.kai.pruning.room import needs_of, times
-from fairlead.policy.kai.pruning.search_bounds import RoomBounds
+from fairlead.policy.kai.pruning.room import RoomBound, needs_of, times
 from fairlead.policy.kai.reclaimable.gate import may_reclaim
 from fairlead.policy.kai.victims.attempt import Attempt
+from fairlead.policy.kai.victims.solver import NewBounds
 
 
 class InfeasibleClasses:
@@ -175,6 +175,7 @@ class BoundsPrefilter:
     """The bounds of one state, for all its cycles."""
 
     skips_vain_turns = True
+    new_bounds: NewBounds = RoomBound
 
     def __init__(self, sources: IncrementalSources) -> None:
         """Bound attempts on the state of *sources*."""
@@ -220,10 +221,6 @@ class ActionBounds:
         if self._context.explain or self._action != "consolidation":
             return True
         return self._may_moving_help(attempt, pods)
-
-    def search_bounds(self, attempt: Attempt) -> RoomBounds:
-        """Return the bounds for a search."""
-        return RoomBounds(attempt)
 
     def note_change(self) -> None:
         """Forget what depends on the state, which has changed."""

@@ -7,13 +7,14 @@ no victim; one that gets another place is moved; the rest is evicted. A validato
 scenario may stand. Every scenario begins from the state as the search found it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple, Protocol, TypeAlias
 
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodKey
 from fairlead.placement.find_node import NodeFinder
+from fairlead.placement.node_room import NodeRoom
 from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.eviction_order import EvictionOrder
 from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule, ServiceOrder, is_same
@@ -33,61 +34,52 @@ class Scenario(NamedTuple):
 Validator: TypeAlias = Callable[[Scenario], bool]
 
 
-class PrefixBounds(Protocol):
-    """Says of scenarios for the first pods of a preemptor whether they may succeed."""
-
-    @property
-    def lacking(self) -> Lacking:
-        """How many places are lacking when the kept victims have left, by pod size."""
-
-    def may_fit(self, freed: FreedByNode) -> bool:
-        """Return whether there may be room when this is set free as well."""
-
-
 class SearchBounds(Protocol):
-    """Says of scenarios of one search whether they may succeed, before they are simulated."""
+    """Says of scenarios of one search whether there may be room, before they are simulated."""
 
-    def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
-        """Begin a search for *pods*; *base* are the nodes open to them without victims."""
+    def learn(self, rooms: Mapping[str, NodeRoom], nodes: Iterable[str]) -> None:
+        """Read what is free on *nodes* when the search begins, before they are asked about."""
 
-    def learn(self, nodes: Iterable[str]) -> None:
-        """Read the room of *nodes*, while the state is as at the start."""
+    def keep(self, freed: Freed) -> None:
+        """Note that more pods have left from now on."""
 
-    def freed(self, group: VictimGroup) -> Freed:
-        """Return what the pods of a group set free at most, with the node of each."""
+    def unkeep(self, freed: Freed) -> None:
+        """Note that pods are back where they were: the inverse of `keep`."""
 
-    def keep(self, added: Iterable[VictimGroup], removed: Iterable[VictimGroup]) -> None:
-        """Note which victims are kept from now on, and which no more."""
+    def lacking(self, count: int) -> Lacking:
+        """Return how many places the first *count* pods lack, with the kept victims."""
 
-    def of_prefix(self, pods: Sequence[PodId]) -> PrefixBounds:
-        """Return the bounds for the first *pods* with the victims kept now."""
+    def allows(self, need: Lacking, more: FreedByNode) -> bool:
+        """Return whether there may be as many places as are *lacking* when *more* is set free."""
+
+
+NewBounds: TypeAlias = Callable[[Sequence[Amounts], Mapping[str, NodeRoom], Set[str]], SearchBounds]
+"""Makes the bounds for pods of these sizes; the nodes in the set are open without victims."""
 
 
 class NoBounds:
-    """The plain answer: every scenario is tried."""
+    """The plain answer: every scenario is simulated."""
 
-    lacking: Lacking = ()
+    def __init__(
+        self, sizes: Sequence[Amounts], rooms: Mapping[str, NodeRoom], base: Set[str]
+    ) -> None:
+        """Look at nothing."""
 
-    def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
-        """Nothing to prepare."""
-
-    def learn(self, nodes: Iterable[str]) -> None:
+    def learn(self, rooms: Mapping[str, NodeRoom], nodes: Iterable[str]) -> None:
         """Nothing to read."""
 
-    def freed(self, group: VictimGroup) -> Freed:
-        """Return the nodes of the pods; the amounts do not matter."""
-        nodes = [group.nodes[pod] for pod in group.pods]
-        return [(node, ()) for node in nodes if node is not None]
-
-    def keep(self, added: Iterable[VictimGroup], removed: Iterable[VictimGroup]) -> None:
+    def keep(self, freed: Freed) -> None:
         """Nothing to note."""
 
-    def of_prefix(self, pods: Sequence[PodId]) -> "NoBounds":
-        """Return the same for all pods."""
-        return self
+    def unkeep(self, freed: Freed) -> None:
+        """Nothing to note."""
 
-    def may_fit(self, freed: FreedByNode) -> bool:
-        """Return that it may."""
+    def lacking(self, count: int) -> Lacking:
+        """Return nothing."""
+        return ()
+
+    def allows(self, need: Lacking, more: FreedByNode) -> bool:
+        """Return that there may be."""
         return True
 
 
@@ -97,7 +89,7 @@ class _Prefix(NamedTuple):
     pods: tuple[PodId, ...]
     kept: tuple[VictimGroup, ...]  # the victims of the pods before the last of them
     validator: Validator
-    bounds: PrefixBounds
+    lacking: Lacking  # with the kept victims
 
 
 class VictimSolver:
@@ -114,12 +106,12 @@ class VictimSolver:
         now_ms: int,
         faithful: bool,
         touch: Callable[[WorkloadName], None],
-        bounds: SearchBounds,
+        new_bounds: NewBounds,
     ) -> None:
         """Search in *state*, which is on trial, for a place for *pods* of *preemptor*.
 
         *order* is the service order of a scenario. *touch* is called for every job before anything
-        is done to it. Scenarios that cannot succeed by *bounds* are left out.
+        is done to it. Scenarios for which there is no room by the bounds are left out.
         """
         self._state = state
         self._finder = finder
@@ -127,11 +119,11 @@ class VictimSolver:
         self._preemptor = preemptor
         self._pods = tuple(sorted(pods, key=state.workloads[preemptor].pod_name))
         self._now_ms = now_ms
-        self._bounds = bounds
         touch(preemptor)
         sets = state.workloads[preemptor].pod_sets
         self._base = finder.nodes_with_room(sets.of(pod) for pod in self._pods)
-        bounds.begin(self._pods, self._base)
+        sizes = [finder.besides_shares(sets.of(pod)) for pod in self._pods]
+        self._bounds = new_bounds(sizes, finder.rooms(), self._base)
         self._evictions = Evictions(state, touch, faithful=faithful)
 
     def run(
@@ -143,7 +135,7 @@ class VictimSolver:
 
         *new_order* and *validator_for* are called while the state is as at the start.
         """
-        steps = VictimSteps(new_order, self._bounds.freed)
+        steps = VictimSteps(new_order, self._freed)
         kept: tuple[VictimGroup, ...] = ()
         validators: list[Validator] = []
         stood: Scenario | None = None
@@ -153,10 +145,10 @@ class VictimSolver:
                 most = min(2 * count, len(self._pods))
                 prefixes = [self._pods[:n] for n in range(count, most + 1)]
                 validators += [validator_for(pods) for pods in prefixes]
-            self._bounds.keep(*steps.keep(kept))
-            pods = self._pods[:count]
-            bounds = self._bounds.of_prefix(pods)
-            stood = self._solve(steps, _Prefix(pods, kept, validators[count - 1], bounds))
+            self._keep(steps, kept)
+            lacking = self._bounds.lacking(count)
+            prefix = _Prefix(self._pods[:count], kept, validators[count - 1], lacking)
+            stood = self._solve(steps, prefix)
             if stood is None:
                 break
             gone = stood.lost | stood.moved
@@ -166,28 +158,41 @@ class VictimSolver:
 
     def _solve(self, steps: VictimSteps, prefix: _Prefix) -> Scenario | None:
         """Add victims until the pods have a place that may stand."""
-        kept, bounds = prefix.kept, prefix.bounds
-        if kept and bounds.may_fit({}):
+        if prefix.kept and self._bounds.allows(prefix.lacking, {}):
             stood, _ = self._simulate(prefix, (), tuple)
             if stood is not None:
                 return stood
         failed: set[tuple[int, ...]] = set()
-        for at in self._walk(steps, bounds):
+        for at in self._walk(steps, prefix.lacking):
             stood = self._take(steps, at, prefix, failed)
             if stood is not None:
                 return stood
         return None
 
-    def _walk(self, steps: VictimSteps, bounds: PrefixBounds) -> Iterator[int]:
+    def _keep(self, steps: VictimSteps, kept: Iterable[VictimGroup]) -> None:
+        """Keep these victims from now on and no others."""
+        added, removed = steps.keep(kept)
+        for group in removed:
+            self._bounds.unkeep(self._freed(group))
+        for group in added:
+            self._bounds.keep(self._freed(group))
+
+    def _freed(self, group: VictimGroup) -> Freed:
+        """Return what the pods of a group set free at most, with the node of each."""
+        sets = self._state.workloads[group.job].pod_sets
+        held = [(group.nodes[pod], sets.of(pod)) for pod in group.pods]
+        return [(node, self._finder.at_most_freed(each)) for node, each in held if node is not None]
+
+    def _walk(self, steps: VictimSteps, lacking: Lacking) -> Iterator[int]:
         """Yield all steps from the first one at which there may be room."""
-        yield from steps.again(bounds.lacking)
+        yield from steps.again(lacking)
         while True:
             yield from steps.further()
             self._evictions.undo()
             nodes = steps.make_more()
             if nodes is None:
                 return
-            self._bounds.learn(nodes)
+            self._bounds.learn(self._finder.rooms(), nodes)
 
     def _take(
         self, steps: VictimSteps, at: int, prefix: _Prefix, failed: set[tuple[int, ...]]
@@ -196,12 +201,11 @@ class VictimSolver:
 
         After one in which the preemptor found a place that may not stand no other is simulated.
         """
-        bounds = prefix.bounds
-        scenarios = [m for m in steps.gatherings(at) if bounds.may_fit(steps.freed(m))]
+        allows, need = self._bounds.allows, prefix.lacking
+        scenarios = [more for more in steps.gatherings(at) if allows(need, steps.freed(more))]
         if not scenarios:
             steps.close(at)
-        scenarios = [more for more in scenarios if more not in failed]
-        for more in scenarios:
+        for more in [more for more in scenarios if more not in failed]:
             stood, is_placed = self._simulate(
                 prefix, steps.groups(more), lambda: steps.groups_until(at)
             )
