@@ -65,6 +65,7 @@ class PlanningContext:
         known = indexes or ClusterIndexes(state, settings)
         self.state: Final = state
         self.settings: Final = settings
+        self.quirks: Final = settings.quirks
         self.now_ms: Final = now_ms
         self.exempt: Final = exempt
         self.expects_termination: Final = not settings.quirks.leaving_counts

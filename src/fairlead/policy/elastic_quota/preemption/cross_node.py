@@ -30,7 +30,7 @@ from fairlead.policy.elastic_quota.preemption.node_search import EXHAUSTIVE_LIMI
 from fairlead.policy.elastic_quota.preemption.victims import (
     PRIORITY_OFFSET,
     CandidateScope,
-    QuotaAfterEviction,
+    UsageTrial,
     VictimSelection,
 )
 from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
@@ -60,12 +60,7 @@ def least_disruptive(
     candidates no set of them costs less, and None means that no set is enough, within the bounds of
     the search for nodes.
     """
-    settings = context.settings
-    for protects_min in (True, False):
-        if protects_min and settings.quirks.below_min:
-            continue
-        if not protects_min and settings.protect_min:
-            continue
+    for protects_min in context.settings.min_protections():
         preemption = CrossNodePreemption(context, pending_pods, charge, protects_min=protects_min)
         found = preemption.solve()
         if found is not None:
@@ -90,19 +85,9 @@ class CrossNodePreemption:
         whole = pending_pods[0]._replace(charge=charge, named=named)
         check = context.admission.check(whole, after_termination=context.expects_termination)
         self.scope: Final[CandidateScope] = candidate_scope(context, whole, check)
-        self._preemption = VictimSelection(
-            whole,
-            check,
-            context.quotas,
-            context.budgets,
-            context.nominations,
-            context.settings.quirks,
-            scope=self.scope,
-            protects_min=protects_min,
-            exempt=context.exempt,
-            held=context.state.holds.victims,
+        self._selection: Final = VictimSelection(
+            context, whole, check, self.scope, protects_min=protects_min
         )
-        self._protects_min = protects_min
         self._is_gang = len(pending_pods) > 1
         self._places = JointPlacement(
             context, pending_pods, after_termination=context.expects_termination
@@ -125,7 +110,7 @@ class CrossNodePreemption:
         nodes = self._feasible(())
         if nodes is not None:
             return CrossNodeOutcome(self.scope, nodes, ())
-        if QuotaAfterEviction(self._preemption, self._order).is_violated():
+        if self._selection.violates_quota_without(self._order):
             return None
         return self._exhaustive() if self.is_exhaustive else self._bounded()
 
@@ -195,7 +180,7 @@ class CrossNodePreemption:
 
         Free capacity is not checked.
         """
-        is_violated = QuotaAfterEviction(self._preemption, removed).is_violated()
+        is_violated = self._selection.violates_quota_without(removed)
         return not is_violated and self._places.are_allowed(nodes, removed)
 
     def reprieve(self, victims: Iterable[RunningPod], nodes: NodeNames) -> list[RunningPod]:
@@ -206,15 +191,21 @@ class CrossNodePreemption:
         least_important_first = sorted(victims, reverse=True)
         protected = self._context.budgets.protected(reversed(least_important_first))
         order = sorted(least_important_first, key=lambda each: each in protected)
-        left = QuotaAfterEviction(self._preemption, order)
-        return self._places.reprieve(nodes, order, left.violated_with)
+        trial = UsageTrial(self._selection.check.use, order)
+
+        def is_needed(candidate: RunningPod) -> bool:
+            trial.restore(candidate)
+            is_violated = self._selection.violates_quota(trial)
+            if is_violated:
+                trial.remove(candidate)
+            return is_violated
+
+        return self._places.reprieve(nodes, order, is_needed)
 
     def _feasible(self, removed: Sequence[RunningPod]) -> NodeNames | None:
         """Return nodes for all pods once *removed* are gone; None if quota or room forbids it."""
         return (
-            None
-            if QuotaAfterEviction(self._preemption, removed).is_violated()
-            else self._places.find(removed)
+            None if self._selection.violates_quota_without(removed) else self._places.find(removed)
         )
 
     @cached_property
@@ -224,7 +215,7 @@ class CrossNodePreemption:
             candidate
             for node in self._nodes()
             for candidate in self._context.running.on(node)
-            if self._preemption.is_candidate(candidate, None)
+            if self._selection.is_candidate(candidate)
         ]
         found.sort(reverse=True)
         protected = self._context.budgets.protected(reversed(found))
@@ -235,7 +226,7 @@ class CrossNodePreemption:
             for _, _, node in self._context.running.by_lowest_priority():
                 yield node
         else:
-            yield from self._context.running.nodes_of(self._preemption.pending.queue)
+            yield from self._context.running.nodes_of(self._selection.pending.queue)
 
     def _candidate_lists(self) -> Iterator[list[RunningPod]]:
         """Yield lists of evictable pods: in order of cost, then with blocking pods first."""
@@ -268,18 +259,12 @@ class CrossNodePreemption:
 
     def _evictable(self, order: Iterable[RunningPod]) -> list[RunningPod]:
         """Return the pods of *order* that may be evicted together."""
-        lowered: dict[QueueName | None, list[int]] = {}
+        trial = UsageTrial(self._selection.check.use)
         found = []
         for candidate in order:
-            if not self._preemption.is_candidate(candidate, lowered.get(candidate.queue)):
-                continue
-            found.append(candidate)
-            if candidate.queue is not None:
-                used = (
-                    lowered.get(candidate.queue) or self._preemption.check.use.used[candidate.queue]
-                )
-                rest = [u - c for u, c in zip(used, candidate.charge, strict=True)]
-                lowered[candidate.queue] = rest
+            if self._selection.is_candidate(candidate, trial):
+                trial.remove(candidate)
+                found.append(candidate)
         return found
 
     def _may_lose_together(self, victims: Sequence[RunningPod]) -> bool:
@@ -290,25 +275,24 @@ class CrossNodePreemption:
         """
         if self.scope != "borrowers":
             return True
-        if self._protects_min and not self._keeps_mins(victims):
+        if self._selection.protects_min and not self._keeps_mins(victims):
             return False
-        return all(self._queue_may_lose(queue, them) for queue, them in _by_queue(victims).items())
-
-    def _queue_may_lose(self, queue: QueueName, victims: Sequence[RunningPod]) -> bool:
-        left = list(self._preemption.check.use.used[queue])
+        trial = UsageTrial(self._selection.check.use)
         for victim in sorted(victims, reverse=True):
-            if not self._preemption.borrows(queue, left, victim.charge):
+            queue = victim.queue
+            assert queue is not None, "only a pod with a quota borrows"
+            if not self._selection.borrows(queue, trial.used(queue), victim.charge):
                 return False
-            left = list(map(sub, left, victim.charge))
+            trial.remove(victim)
         return True
 
     def _keeps_mins(self, victims: Sequence[RunningPod]) -> bool:
         """Return whether no other namespace falls below its min by losing *victims*."""
         if self.scope != "borrowers":
             return True
-        used = self._preemption.check.use.used
+        used = self._selection.check.use.used
         return all(
-            self._preemption.keeps_min(queue, used[queue], _total(them))
+            self._selection.keeps_min(queue, used[queue], _total(them))
             for queue, them in _by_queue(victims).items()
         )
 

@@ -20,7 +20,6 @@ from fairlead.policy.elastic_quota.preemption.victims import (
     NodeOutcome,
     NodeView,
     Outcome,
-    QuotaAfterEviction,
     VictimSelection,
 )
 from fairlead.policy.elastic_quota.quota.admission import QuotaCheck, QuotaViolation
@@ -34,16 +33,16 @@ class NodeSearch:
     """Evaluates nodes for one pod under one rule for victims."""
 
     def __init__(
-        self, context: PlanningContext, preemption: VictimSelection, *, was_admitted: bool
+        self, context: PlanningContext, selection: VictimSelection, *, was_admitted: bool
     ) -> None:
         """Search for *selection*; a pod that *was_admitted* skips nodes where it can never fit."""
         self._context: Final = context
-        self._preemption: Final = preemption
+        self._selection: Final = selection
         self._nodes = context.state.nodes
-        self._quirks = context.settings.quirks
+        self._quirks = context.quirks
         self._was_admitted = was_admitted
-        self._depends_on_other_pods = context.fit.depends_on_other_pods(preemption.pending)
-        self._pool_excess = preemption.pool_excess()
+        self._depends_on_other_pods = context.fit.depends_on_other_pods(selection.pending)
+        self._pool_excess = selection.pool_excess()
         self.seen: Counter[Outcome] = Counter()  # outcomes of the evaluated nodes
         self.candidates = 0  # on nodes where the pod could fit
 
@@ -89,14 +88,11 @@ class NodeSearch:
         """
         if self.seen["quota"] > 0 or 0 < self.candidates <= EXHAUSTIVE_LIMIT:
             return True
-        return (
-            QuotaAfterEviction(self._preemption, ()).is_violated()
-            and self.first_with_room() is not None
-        )
+        return self._selection.violates_quota_without(()) and self.first_with_room() is not None
 
     def _evaluate_if_better(self, name: str, best: NodeOutcome | None) -> NodeOutcome:
         """Return the outcome of a node, without a trial where a bound already decides it."""
-        if self._context.can_never_fit(self._preemption.pending, name):
+        if self._context.can_never_fit(self._selection.pending, name):
             return NodeOutcome(name, "does-not-fit" if self._has_candidates(name) else "no-victims")
         candidates = list(self._candidates(name))
         if not candidates:
@@ -111,18 +107,18 @@ class NodeSearch:
 
     def _without_victims(self) -> NodeOutcome | None:
         """Return the first node where the pod fits once terminating pods are gone."""
-        if QuotaAfterEviction(self._preemption, ()).is_violated():
+        if self._selection.violates_quota_without(()):
             return None
         name = self.first_with_room()
         return None if name is None else NodeOutcome(name, "no-victim-needed")
 
     def first_with_room(self) -> str | None:
         """Return the first node where the pod fits without victims; quotas are not checked."""
-        pending = self._preemption.pending
+        pending = self._selection.pending
         for name in sorted(self._nodes):
             view = self._ground(name)
             if (
-                self._preemption.has_room(view.free)
+                self._selection.has_room(view.free)
                 and self._context.node_filters.node_defect(pending, self._nodes[name]) is None
                 and (view.fits is None or view.fits(()))
             ):
@@ -131,13 +127,13 @@ class NodeSearch:
 
     def _by_least_cost(self) -> Iterator[tuple[NodeCost, str]]:
         """Yield nodes that may have victims with a lower bound of their cost, in its order."""
-        preemption = self._preemption
-        if preemption.scope == "borrowers":
+        selection = self._selection
+        if selection.scope == "borrowers":
             for priority, negative_start, name in self._context.running.by_lowest_priority():
                 yield _cost_of_one(priority, negative_start, name), name
             return
         found = []
-        for name in self._context.running.nodes_of(preemption.pending.queue):
+        for name in self._context.running.nodes_of(selection.pending.queue):
             least = next(self._candidates(name), None)
             if least is not None:
                 found.append((_cost_of_one(least.priority, -least.started_ms, name), name))
@@ -167,7 +163,7 @@ class NodeSearch:
         """Return how many pods must be evicted at least, or what even all of them do not free."""
         free = self._free(name)
         count = 1
-        for at, need in self._preemption.needed:
+        for at, need in self._selection.needed:
             if need > free[at]:
                 found = _least([each.requests[at] for each in candidates], need - free[at])
                 if found is None:
@@ -183,23 +179,23 @@ class NodeSearch:
     def _candidates(self, name: str) -> Iterator[RunningPod]:
         """Yield the candidates on a node, each judged alone, lowest priority first."""
         for candidate in reversed(self._context.running.on(name)):
-            if self._preemption.is_candidate(candidate, None):
+            if self._selection.is_candidate(candidate):
                 yield candidate
 
     def evaluate(self, name: str) -> NodeOutcome:
         """Return the outcome of one node."""
         if (
-            self._context.node_filters.node_defect(self._preemption.pending, self._nodes[name])
+            self._context.node_filters.node_defect(self._selection.pending, self._nodes[name])
             is not None
         ):
             return NodeOutcome(name, "does-not-fit" if self._has_candidates(name) else "no-victims")
-        return self._preemption.evaluate(self._ground(name))
+        return self._selection.evaluate(self._ground(name))
 
     def _has_candidates(self, name: str) -> bool:
         return next(self._candidates(name), None) is not None
 
     def _ground(self, name: str) -> NodeView:
-        node, pending = self._nodes[name], self._preemption.pending
+        node, pending = self._nodes[name], self._selection.pending
         running = self._context.running.on(name)
         if not self._depends_on_other_pods:
             return NodeView(name, running, self._free(name))
@@ -215,12 +211,12 @@ class NodeSearch:
 
     def _free(self, name: str) -> Amounts:
         return self._context.fit.free(
-            self._preemption.pending, name, after_termination=self._context.expects_termination
+            self._selection.pending, name, after_termination=self._context.expects_termination
         )
 
     def _is_considered(self, name: str) -> bool:
         return not self._was_admitted or not self._context.can_never_fit(
-            self._preemption.pending, name
+            self._selection.pending, name
         )
 
 
@@ -334,22 +330,15 @@ class PodPreemption:
             yield self._search(protects_min=False)
 
     def _search(self, *, protects_min: bool) -> NodeSearch:
-        preemption = self._victim_selection(protects_min=protects_min)
-        return NodeSearch(self._context, preemption, was_admitted=self._was_admitted)
+        return NodeSearch(
+            self._context,
+            self._selection(protects_min=protects_min),
+            was_admitted=self._was_admitted,
+        )
 
-    def _victim_selection(self, *, protects_min: bool) -> VictimSelection:
-        context = self._context
+    def _selection(self, *, protects_min: bool) -> VictimSelection:
         return VictimSelection(
-            self.pending,
-            self.check,
-            context.quotas,
-            context.budgets,
-            context.nominations,
-            context.settings.quirks,
-            scope=self.scope,
-            protects_min=protects_min,
-            exempt=context.exempt,
-            held=context.state.holds.victims,
+            self._context, self.pending, self.check, self.scope, protects_min=protects_min
         )
 
     def _victim_is_terminating(self, node: str) -> bool:
@@ -364,8 +353,8 @@ class PodPreemption:
                 is_takeable = False
             else:
                 used = self.check.use.used[candidate.queue]
-                preemption = self._victim_selection(protects_min=False)
-                borrows = preemption.borrows(candidate.queue, used, candidate.charge)
+                selection = self._selection(protects_min=False)
+                borrows = selection.borrows(candidate.queue, used, candidate.charge)
                 is_takeable = self.scope == "borrowers" and borrows
             if is_takeable:
                 return True

@@ -5,19 +5,17 @@ quota rule, they are reprieved one by one: first those that a disruption budget 
 priority, highest first. A pod that cannot be reprieved is a victim.
 """
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from operator import add, sub
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.fairness.elastic_pool import exceeds
-from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.workload import PodKey
-from fairlead.policy.elastic_quota.nodes.running_pods import DisruptionBudgets, RunningPod
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.quota.admission import QuotaCheck
-from fairlead.policy.elastic_quota.quota.nominations import Nominations
 from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
-from fairlead.policy.elastic_quota.quota.usage import QuotaUsage
-from fairlead.policy.elastic_quota.settings import PluginQuirks
+from fairlead.policy.elastic_quota.quota.usage import UsageTotals
 
 Outcome: TypeAlias = Literal[
     "victims", "no-victim-needed", "no-victims", "does-not-fit", "quota", "error"
@@ -77,72 +75,113 @@ class NodeView(NamedTuple):
     fits: Callable[[Sequence[RunningPod]], bool] | None = None
 
 
+class UsageTrial:
+    """The usage of all quotas and of the pool while some running pods are gone."""
+
+    def __init__(self, use: UsageTotals, removed: Iterable[RunningPod] = ()) -> None:
+        """Count the pods in *removed* as gone from *use*."""
+        self.pool: list[int] = list(use.pool)
+        self._used = use.used
+        self._lowered: dict[QueueName, list[int]] = {}
+        for candidate in removed:
+            self.remove(candidate)
+
+    def used(self, queue: QueueName) -> Sequence[int]:
+        """Return what a quota uses."""
+        return self._lowered.get(queue) or self._used[queue]
+
+    def remove(self, candidate: RunningPod) -> None:
+        """Count a pod as gone."""
+        self._change(candidate, sub)
+
+    def restore(self, candidate: RunningPod) -> None:
+        """Undo `remove`."""
+        self._change(candidate, add)
+
+    def _change(self, candidate: RunningPod, by: Callable[[int, int], int]) -> None:
+        queue, charge = candidate.queue, candidate.charge
+        if queue is not None:
+            self.pool = list(map(by, self.pool, charge))
+            self._lowered[queue] = list(map(by, self.used(queue), charge))
+
+
+class NodeTrial(UsageTrial):
+    """The same, with what is free on the one node of these pods."""
+
+    def __init__(self, use: UsageTotals, view: NodeView) -> None:
+        """Start with all pods there."""
+        super().__init__(use)
+        self.view: Final = view
+        self.free: list[int] = list(view.free)
+        self.removed: dict[RunningPod, None] = {}
+
+    def remove(self, candidate: RunningPod) -> None:
+        """Count a pod as gone."""
+        super().remove(candidate)
+        self.free = list(map(add, self.free, candidate.requests))
+        self.removed[candidate] = None
+
+    def restore(self, candidate: RunningPod) -> None:
+        """Undo `remove`."""
+        super().restore(candidate)
+        self.free = list(map(sub, self.free, candidate.requests))
+        del self.removed[candidate]
+
+
 class VictimSelection:
-    """Selects victims for one pod, node by node, under one rule."""
+    """Selects victims for one pod, or a gang as one, under one rule."""
 
     def __init__(
         self,
+        context: PlanningContext,
         pending: PendingPod,
         check: QuotaCheck,
-        quotas: QuotaUsage,
-        budgets: DisruptionBudgets,
-        nominations: Nominations,
-        quirks: PluginQuirks,
-        *,
         scope: CandidateScope,
+        *,
         protects_min: bool,
-        exempt: Set[WorkloadName] = frozenset(),
-        held: Set[PodKey] = frozenset(),
     ) -> None:
-        """Select among *scope*; with *protects_min* no quota falls below its min.
-
-        Workloads in *exempt* and pods in *held* are no candidates.
-        """
+        """Select among *scope*; with *protects_min* no quota falls below its min."""
         self.pending: Final = pending
         self.check: Final = check
         self.scope: Final = scope
         self.protects_min: Final = protects_min
-        self._quotas = quotas
-        self._budgets = budgets
-        self._nominations = nominations
-        self._quirks = quirks
-        self._exempt = exempt
-        self._held = held
+        self._quotas = context.quotas
+        self._budgets = context.budgets
+        self._nominations = context.nominations
+        self._quirks = context.quirks
+        self._exempt = context.exempt
+        self._held = context.state.holds.victims
         self._may_lose_now: dict[tuple[QueueName, Amounts], bool] = {}
         self.needed: Final = [(at, need) for at, need in enumerate(pending.requests) if need > 0]
 
     def evaluate(self, view: NodeView) -> NodeOutcome:
         """Return the victims on a node, or why evictions there do not help."""
-        trial = _NodeTrial(self, view)
-        if not self._quirks.leaving_counts and trial.holds():
+        trial = NodeTrial(self.check.use, view)
+        is_enough = not self._quirks.leaving_counts and self._fits(trial)
+        if is_enough and not self.violates_quota(trial):
             return NodeOutcome(view.node, "no-victim-needed")
-        taken = self.remove_all(trial)
-        if not taken:
+        for candidate in reversed(view.running):
+            if self.is_candidate(candidate, trial):
+                trial.remove(candidate)
+        if not trial.removed:
             return NodeOutcome(view.node, "no-victims")
-        if not trial.fits():
+        if not self._fits(trial):
             return NodeOutcome(view.node, "does-not-fit")
-        if self._violates_quota_at_first(trial):
+        if self.violates_quota(trial, bare=self._quirks.bare_first_check):
             return NodeOutcome(view.node, "quota")
-        return self._reprieve(trial, taken)
+        return self._reprieve(trial)
 
-    def is_candidate(self, candidate: RunningPod, used: Sequence[int] | None) -> bool:
-        """Return whether a running pod may be evicted while its quota uses *used*.
-
-        None: what the quota uses at present.
-        """
+    def is_candidate(self, candidate: RunningPod, trial: UsageTrial | None = None) -> bool:
+        """Return whether a running pod may be evicted, alone or beside those of *trial*."""
         if candidate.key[0] in self._exempt or candidate.key in self._held:
             return False
-        if self.scope == "own namespace":
-            return (
-                candidate.queue == self.pending.queue and candidate.priority < self.pending.priority
-            )
-        if self.scope == "without quota":
-            return candidate.queue is None and candidate.priority < self.pending.priority
-        queue = candidate.queue
-        if queue is None or queue == self.pending.queue:
+        queue, pending = candidate.queue, self.pending
+        if self.scope != "borrowers":
+            return queue == pending.queue and candidate.priority < pending.priority
+        if queue is None or queue == pending.queue:
             return False
-        if used is not None:
-            return self._may_lose(queue, used, candidate.charge)
+        if trial is not None:
+            return self._may_lose(queue, trial.used(queue), candidate.charge)
         kind = (queue, candidate.charge)
         known = self._may_lose_now.get(kind)
         if known is None:
@@ -179,24 +218,22 @@ class VictimSelection:
         with_promised = list(map(add, used, self._nominations.nominated_in(queue)))
         return keeps_min(used, charge, least) and keeps_min(with_promised, charge, least)
 
-    def remove_all(self, trial: "_NodeTrial") -> list[RunningPod]:
-        """Remove all candidates, lowest priority first."""
-        taken = []
-        for candidate in reversed(trial.view.running):
-            if self.is_candidate(candidate, trial.lowered.get(candidate.queue)):
-                trial.remove(candidate)
-                taken.append(candidate)
-        return taken
-
-    def violates_quota(
-        self, used: Sequence[int], pool: Sequence[int], in_quota: Amounts, in_pool: Amounts
-    ) -> bool:
-        """Return whether the pod breaks a quota rule at a usage of *used* and *pool*."""
+    def violates_quota(self, trial: UsageTrial, *, bare: bool = False) -> bool:
+        """Return whether the pod breaks a quota rule; *bare*: nominated pods do not count."""
         queue, check = self.pending.queue, self.check
-        return queue is not None and (
-            exceeds(used, in_quota, self._quotas.ceiling[queue], check.own_axes)
-            or exceeds(pool, in_pool, self._quotas.pool, check.pool_axes)
+        if queue is None:
+            return False
+        in_quota, in_pool = check.in_quota, check.in_pool
+        if bare:
+            in_quota = in_pool = self.pending.charge
+        ceiling, pool = self._quotas.ceiling[queue], self._quotas.pool
+        return exceeds(trial.used(queue), in_quota, ceiling, check.own_axes) or exceeds(
+            trial.pool, in_pool, pool, check.pool_axes
         )
+
+    def violates_quota_without(self, removed: Iterable[RunningPod]) -> bool:
+        """Return whether the pod breaks a quota rule once *removed* are gone."""
+        return self.violates_quota(UsageTrial(self.check.use, removed))
 
     def pool_excess(self) -> list[tuple[int, int]]:
         """Return how much of the pool must be freed for a node to qualify, by axis."""
@@ -213,24 +250,24 @@ class VictimSelection:
         """Return whether *free* is enough for the pod; an axis with a request of 0 is ignored."""
         return all(free[at] >= need for at, need in self.needed)
 
-    def _violates_quota_at_first(self, trial: "_NodeTrial") -> bool:
-        if self._quirks.bare_first_check:
-            bare = self.pending.charge
-            return trial.violates_quota(bare, bare)
-        return trial.violates_quota(self.check.in_quota, self.check.in_pool)
+    def _fits(self, trial: NodeTrial) -> bool:
+        if not self.has_room(trial.free):
+            return False
+        beyond_room = trial.view.fits
+        return beyond_room is None or beyond_room(tuple(trial.removed))
 
-    def _reprieve(self, trial: "_NodeTrial", taken: list[RunningPod]) -> NodeOutcome:
-        node, check, quirks = trial.view.node, self.check, self._quirks
-        taken.reverse()
+    def _reprieve(self, trial: NodeTrial) -> NodeOutcome:
+        node, quirks = trial.view.node, self._quirks
+        taken = list(reversed(trial.removed))
         protected = self._budgets.protected(taken)
         victims: list[RunningPod] = []
         violations = 0
         for candidate in sorted(taken, key=lambda each: each not in protected):
             trial.restore(candidate)
-            fits = trial.fits()
+            fits = self._fits(trial)
             if not fits:
                 trial.remove(candidate)
-            if trial.violates_quota(check.in_quota, check.in_pool):
+            if self.violates_quota(trial):
                 if fits:
                     trial.remove(candidate)
                 elif quirks.double_remove:
@@ -245,54 +282,6 @@ class VictimSelection:
         return NodeOutcome(node, "victims", tuple(sorted(victims)), violations)
 
 
-class _NodeTrial:
-    """A node, the quotas and the pool while some candidates are removed."""
-
-    def __init__(self, preemption: VictimSelection, view: NodeView) -> None:
-        self.view = view
-        self.lowered: dict[QueueName | None, list[int]] = {}
-        self.pool = list(preemption.check.use.pool)
-        self._preemption = preemption
-        self._free = list(view.free)
-        self._off: dict[RunningPod, None] = {}
-
-    def remove(self, candidate: RunningPod) -> None:
-        self._free = list(map(add, self._free, candidate.requests))
-        self._off[candidate] = None
-        if candidate.queue is not None:
-            self.pool = list(map(sub, self.pool, candidate.charge))
-            used = (
-                self.lowered.get(candidate.queue)
-                or self._preemption.check.use.used[candidate.queue]
-            )
-            self.lowered[candidate.queue] = list(map(sub, used, candidate.charge))
-
-    def restore(self, candidate: RunningPod) -> None:
-        self._free = list(map(sub, self._free, candidate.requests))
-        del self._off[candidate]
-        if candidate.queue is not None:
-            self.pool = list(map(add, self.pool, candidate.charge))
-            used = self.lowered[candidate.queue]
-            self.lowered[candidate.queue] = list(map(add, used, candidate.charge))
-
-    def fits(self) -> bool:
-        if not self._preemption.has_room(self._free):
-            return False
-        beyond_room = self.view.fits
-        return beyond_room is None or beyond_room(tuple(self._off))
-
-    def holds(self) -> bool:
-        check = self._preemption.check
-        return self.fits() and not self.violates_quota(check.in_quota, check.in_pool)
-
-    def violates_quota(self, in_quota: Amounts, in_pool: Amounts) -> bool:
-        queue = self._preemption.pending.queue
-        if queue is None:
-            return False
-        used = self.lowered.get(queue) or self._preemption.check.use.used[queue]
-        return self._preemption.violates_quota(used, self.pool, in_quota, in_pool)
-
-
 def keeps_min(used: Sequence[int], charge: Sequence[int], least: Sequence[int]) -> bool:
     """Return whether a quota that loses *charge* falls below *least* on no axis.
 
@@ -301,43 +290,3 @@ def keeps_min(used: Sequence[int], charge: Sequence[int], least: Sequence[int]) 
     """
     rows = zip(used, charge, least, strict=True)
     return not any(using - amount < bound <= using for using, amount, bound in rows)
-
-
-class QuotaAfterEviction:
-    """The quota rules for one pod while some running pods, on whichever node, are gone."""
-
-    def __init__(self, preemption: VictimSelection, removed: Iterable[RunningPod]) -> None:
-        """Count the pods in *removed* as gone."""
-        self._preemption = preemption
-        self._queue = preemption.pending.queue
-        use = preemption.check.use
-        self._pool = list(use.pool)
-        self._used = list(use.used[self._queue]) if self._queue is not None else []
-        for candidate in removed:
-            self._pool, self._used = self._changed(candidate, sub)
-
-    def is_violated(self) -> bool:
-        """Return whether the pod breaks a rule."""
-        return self._violates(self._pool, self._used)
-
-    def violated_with(self, candidate: RunningPod) -> bool:
-        """Return whether it would if a pod were restored; if not, the pod is restored."""
-        pool, used = self._changed(candidate, add)
-        if self._violates(pool, used):
-            return True
-        self._pool, self._used = pool, used
-        return False
-
-    def _violates(self, pool: list[int], used: list[int]) -> bool:
-        check = self._preemption.check
-        return self._preemption.violates_quota(used, pool, check.in_quota, check.in_pool)
-
-    def _changed(
-        self, candidate: RunningPod, by: Callable[[int, int], int]
-    ) -> tuple[list[int], list[int]]:
-        pool, used = self._pool, self._used
-        if candidate.queue is not None:
-            pool = list(map(by, pool, candidate.charge))
-            if candidate.queue == self._queue:
-                used = list(map(by, used, candidate.charge))
-        return pool, used
