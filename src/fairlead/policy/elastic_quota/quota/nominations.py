@@ -1,7 +1,7 @@
 """Pods that are nominated to a node, where they wait for other pods to terminate.
 
-Sums by quota and priority are kept, so that counting the pods ahead of another costs the quotas
-that have nominated pods, however many those are.
+A sum for each quota is kept, so that counting the pods ahead of another costs the quotas that have
+nominated pods, and the nominated pods of its own quota.
 """
 
 from collections.abc import Hashable, Iterator, Sequence, Set
@@ -41,8 +41,8 @@ class Nominations:
         self._with_anti_affinity: set[PodKey] = set()  # pods that have pod anti-affinity
         self._nominated_earlier: dict[PodKey, str] = {}  # by an earlier plan, and to which node
         self._on_node: dict[str, dict[PodKey, PendingPod]] = {}
-        self._by_priority: dict[QueueName, dict[int, dict[PodKey, PendingPod]]] = {}
-        self._sums: dict[QueueName, dict[int, list[int]]] = {}
+        self._in_quota: dict[QueueName, dict[PodKey, PendingPod]] = {}
+        self._sums: dict[QueueName, list[int]] = {}
 
     def restore(self, pending: PendingPod, node: str) -> None:
         """Add a pod that an earlier plan nominated to *node*."""
@@ -61,9 +61,8 @@ class Nominations:
         if pending.pod_set.constraints.pod_anti_affinity:
             self._with_anti_affinity.add(pending.key)
         if pending.queue is not None:
-            by_priority = self._by_priority.setdefault(pending.queue, {})
-            by_priority.setdefault(pending.priority, {})[pending.key] = pending
-            self._add(pending.queue, pending, 1)
+            self._in_quota.setdefault(pending.queue, {})[pending.key] = pending
+            _include(self._sums.setdefault(pending.queue, list(self._zero)), pending.charge)
 
     def clear(self, key: PodKey) -> None:
         """Remove the nomination of a pod, if it has one."""
@@ -74,8 +73,10 @@ class Nominations:
         pending = self._on_node[node].pop(key)
         self._with_anti_affinity.discard(key)
         if pending.queue is not None:
-            del self._by_priority[pending.queue][pending.priority][key]
-            self._add(pending.queue, pending, -1)
+            del self._in_quota[pending.queue][key]
+            _include(self._sums[pending.queue], [-amount for amount in pending.charge])
+            if not self._in_quota[pending.queue]:
+                del self._in_quota[pending.queue], self._sums[pending.queue]
 
     def node_of(self, key: PodKey) -> str | None:
         """Return the node to which a pod is nominated."""
@@ -97,8 +98,7 @@ class Nominations:
 
     def facts_of(self, queue: QueueName) -> frozenset[object]:
         """Return the nominated pods of one quota with what can matter to other pods."""
-        by_priority = self._by_priority.get(queue, {}).values()
-        return frozenset([_facts_of(each) for own in by_priority for each in own.values()])
+        return frozenset(map(_facts_of, self._in_quota.get(queue, {}).values()))
 
     def ahead_of(self, pending: PendingPod, node: str) -> Iterator[PendingPod]:
         """Yield the pods nominated to *node* that are counted before *pending*."""
@@ -149,13 +149,10 @@ class Nominations:
         mine = pending.queue
         own, named = list(self._zero), set[int]()
         by_order = pending.key in self._nominated_earlier
-        by_priority = {} if mine is None else self._by_priority.get(mine, {})
-        for priority, pending_pods in by_priority.items():
-            if priority >= pending.priority:
-                for other in pending_pods.values():
-                    if self._is_ahead(other, pending, by_order=by_order):
-                        _include(own, other.charge)
-                        named.update(other.named)
+        for other in () if mine is None else self._in_quota.get(mine, {}).values():
+            if self._is_ahead(other, pending, by_order=by_order):
+                _include(own, other.charge)
+                named.update(other.named)
         within, beyond = list(own), list(self._zero)
         for queue in self._sums:
             if queue != mine:
@@ -166,10 +163,7 @@ class Nominations:
 
     def nominated_in(self, queue: QueueName) -> Amounts:
         """Return the sum of the requests of all nominated pods of a quota."""
-        total = list(self._zero)
-        for amounts in self._sums.get(queue, {}).values():
-            _include(total, amounts)
-        return tuple(total)
+        return tuple(self._sums.get(queue, self._zero))
 
     def within_min(self, queue: QueueName, use: UsageTotals) -> Amounts:
         """Return how much of what a quota's nominated pods request is within its min.
@@ -195,15 +189,6 @@ class Nominations:
             return other.order < pending.order
         is_promised = self.honors_nominations and other.queue != pending.queue
         return is_promised or other.priority >= pending.priority
-
-    def _add(self, queue: QueueName, pending: PendingPod, sign: int) -> None:
-        sums = self._sums.setdefault(queue, {})
-        amounts = sums.setdefault(pending.priority, list(self._zero))
-        _include(amounts, [sign * amount for amount in pending.charge])
-        if not self._by_priority[queue][pending.priority]:
-            del sums[pending.priority]
-            if not sums:
-                del self._sums[queue]
 
 
 def _facts_of(pending: PendingPod) -> Hashable:
