@@ -28,7 +28,7 @@ from fairlead.policy.elastic_quota.quota.shares import (
     ElasticShares,
     published_used,
 )
-from fairlead.policy.elastic_quota.reasons.wait import UNSUPPORTED_CONSTRAINT, node_defects
+from fairlead.policy.elastic_quota.reasons import UNSUPPORTED_CONSTRAINT, node_defects
 from fairlead.policy.elastic_quota.scheduling.cycle import (
     NOT_READY,
     SCHEDULING_GATED,

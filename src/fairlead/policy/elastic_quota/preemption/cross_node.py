@@ -19,7 +19,6 @@ solution may be missed, as it may where a pod must be near one that would be evi
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
-from operator import sub
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName

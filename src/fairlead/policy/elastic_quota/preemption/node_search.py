@@ -293,9 +293,9 @@ class PodPreemption:
                 return found
         return None
 
-    def failures(self) -> Counter[Outcome]:
-        """Return how many nodes had which outcome, after `best` found none."""
-        return self._last_search.failures() if self._last_search else Counter()
+    def failures(self) -> Counter[Outcome] | None:
+        """Return how many nodes had which outcome, after `best` found none; None: not searched."""
+        return self._last_search.failures() if self._last_search else None
 
     def may_succeed_across_nodes(self) -> bool:
         """Return whether, after `best` found none, victims on other nodes could help."""

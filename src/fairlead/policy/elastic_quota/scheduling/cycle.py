@@ -17,7 +17,7 @@ from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
 from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.quota.pending_pod import Readiness, readiness, scheduling_order
-from fairlead.policy.elastic_quota.reasons.wait import UNSUPPORTED_CONSTRAINT
+from fairlead.policy.elastic_quota.reasons import UNSUPPORTED_CONSTRAINT
 from fairlead.policy.elastic_quota.scheduling.gangs import (
     GangNominated,
     GangScheduling,

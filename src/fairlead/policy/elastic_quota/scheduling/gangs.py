@@ -9,7 +9,7 @@ was taken for a gang that does not get all it needs is rolled back.
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from fairlead.model.plan import FailedClaim, Reason, Tally
+from fairlead.model.plan import Reason, Tally
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
 from fairlead.policy.elastic_quota.planning_context import PlanningContext
@@ -20,22 +20,16 @@ from fairlead.policy.elastic_quota.preemption.cross_node import (
 )
 from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlacement
 from fairlead.policy.elastic_quota.preemption.node_search import (
-    NEVER_PREEMPTS,
     PodPreemption,
-    candidate_scope,
 )
 from fairlead.policy.elastic_quota.preemption.victims import CandidateScope
 from fairlead.policy.elastic_quota.quota.admission import QuotaViolation
 from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod, whole_gang
-from fairlead.policy.elastic_quota.reasons.start_and_evict import start_reason
-from fairlead.policy.elastic_quota.reasons.wait import (
+from fairlead.policy.elastic_quota.reasons import (
     NO_NODE_FITS,
-    NO_ROOM_WITH_VICTIMS,
-    NOBODY_BORROWS,
-    NOBODY_LESS_IMPORTANT,
-    PREEMPTION,
-    beyond_min_reason,
+    failed_preemption,
     node_defects,
+    start_reason,
     wait_reason,
 )
 from fairlead.policy.elastic_quota.scheduling.pods import (
@@ -223,24 +217,8 @@ class GangScheduling:
                 queue=whole.queue,
                 tallies=(*node_defects(context, pending_pods[0]), needed),
             )
-        preemption = FailedClaim(action=PREEMPTION, reason=self._failed_preemption_reason(whole))
-        return Unschedulable(reason, (preemption,))
-
-    def _failed_preemption_reason(self, whole: PendingPod) -> Reason:
-        context, own = self._context, whole.workload.extension
-        if isinstance(own, ElasticPods) and own.preemption_policy == "Never":
-            return Reason(code=NEVER_PREEMPTS, queue=whole.queue)
-        check = context.admission.check(whole, after_termination=context.expects_termination)
-        scope = candidate_scope(context, whole, check)
-        if scope == "own namespace":
-            return beyond_min_reason(context, whole, check)
-        if scope == "without quota":
-            lowest = context.running.lowest_priority(None)
-            is_lowest = lowest is None or lowest >= whole.priority
-            return Reason(code=NOBODY_LESS_IMPORTANT if is_lowest else NO_ROOM_WITH_VICTIMS)
-        others = [over for queue, over in check.use.is_over_min.items() if queue != whole.queue]
-        code = NO_ROOM_WITH_VICTIMS if any(others) else NOBODY_BORROWS
-        return Reason(code=code, queue=whole.queue)
+        preemption = PodPreemption(context, whole, violation)
+        return Unschedulable(reason, (failed_preemption(context, preemption),))
 
 
 def _timed_out(whole: PendingPod) -> Unschedulable:

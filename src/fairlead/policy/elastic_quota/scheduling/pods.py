@@ -14,13 +14,14 @@ from fairlead.policy.elastic_quota.preemption.node_search import STILL_TERMINATI
 from fairlead.policy.elastic_quota.preemption.victims import CandidateScope
 from fairlead.policy.elastic_quota.quota.admission import QuotaViolation
 from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
-from fairlead.policy.elastic_quota.reasons.start_and_evict import (
+from fairlead.policy.elastic_quota.reasons import (
     WAITS_FOR_LEAVING,
     eviction_reason,
+    failed_preemption,
     nomination_reason,
     start_reason,
+    wait_reason,
 )
-from fairlead.policy.elastic_quota.reasons.wait import failed_preemption, wait_reason
 
 
 class Started(NamedTuple):

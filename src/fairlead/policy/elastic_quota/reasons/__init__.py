@@ -1,1 +1,0 @@
-"""Why a workload starts, waits or is evicted, with the numbers that were compared."""
