@@ -62,7 +62,7 @@ def check_changes(
 def check_exempt(state: ClusterState, settings: ElasticQuotaSettings, now_ms: int) -> None:
     """The same workloads are exempt from preemption, whatever the cycles work with."""
     kept = IncrementalState(state, settings)
-    sources: list[CycleSource] = [PlainSource(state, settings), kept.every_workload()]
+    sources: list[CycleSource] = [PlainSource(state, settings), kept]
     if kept.can_skip():
         sources.append(kept.feasible_workloads())
     assert len({settled_plan(each, state, now_ms).exempt for each in sources}) == 1

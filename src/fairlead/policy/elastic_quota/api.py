@@ -73,8 +73,7 @@ class PlanReplay:
         self._state: Final = state
         self._settings: Final = settings
         self._now_ms: Final = now_ms
-        source = IncrementalState(state, settings).every_workload()
-        self.plan, self._exempt = settled_plan(source, state, now_ms)
+        self.plan, self._exempt = settled_plan(IncrementalState(state, settings), state, now_ms)
 
     @contextmanager
     def context_before(self, decision: Decision) -> Iterator[PlanningContext]:

@@ -60,7 +60,7 @@ class ElasticQuotaPolicy:
                 if kept is None:
                     source = PlainSource(state, self.settings)
                 elif attempts_all:
-                    source = kept.every_workload()
+                    source = kept
                 else:
                     source = kept.feasible_workloads()
                 plan = settled_plan(source, state, now_ms, at_most_starts).plan

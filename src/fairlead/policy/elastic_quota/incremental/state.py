@@ -25,7 +25,7 @@ from fairlead.policy.elastic_quota.planning_context import ClusterIndexes, Plann
 from fairlead.policy.elastic_quota.quota.pending_pod import readiness
 from fairlead.policy.elastic_quota.quota.usage import QuotaUsage
 from fairlead.policy.elastic_quota.scheduling.cycle import (
-    AttemptOrder,
+    Cycle,
     EveryWorkload,
     not_attempted_reason,
 )
@@ -34,7 +34,7 @@ from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQ
 
 
 class IncrementalState:
-    """What is kept of one state."""
+    """What is kept of one state. As a source, it attempts every pending workload."""
 
     def __init__(self, state: ClusterState, settings: ElasticQuotaSettings) -> None:
         """Keep up with *state*. Cost: all pods with a node, at the first plan."""
@@ -48,13 +48,20 @@ class IncrementalState:
         """Return whether it is this state that is kept, with the same queues."""
         return state is self._state and self._indexes.serves(state)
 
+    def cycle(
+        self,
+        now_ms: int,
+        exempt: Set[WorkloadName],
+        held_back: Mapping[WorkloadName, WorkloadName],
+    ) -> Cycle:
+        """Return the next cycle, which knows the results of the one before."""
+        self._results.next_cycle()
+        context = PlanningContext(self._state, self._settings, now_ms, self._indexes, exempt)
+        return Cycle(context, self._results, EveryWorkload(self._state), held_back)
+
     def can_skip(self) -> bool:
         """Return whether workloads that cannot get anything can be told and skipped."""
         return self._feasible_source().is_possible
-
-    def every_workload(self) -> CycleSource:
-        """Return a source that attempts every pending workload."""
-        return RememberingSource(self._state, self._settings, self._indexes, self._results)
 
     def feasible_workloads(self) -> CycleSource:
         """Return a source that skips workloads; its decisions are the same without waits.
@@ -73,41 +80,7 @@ class IncrementalState:
         return self._feasible
 
 
-class RememberingSource:
-    """Attempts every pending workload, with indexes and results that are kept."""
-
-    def __init__(
-        self,
-        state: ClusterState,
-        settings: ElasticQuotaSettings,
-        indexes: ClusterIndexes,
-        results: UnschedulableCache,
-    ) -> None:
-        """Plan for *state*."""
-        self._state: Final = state
-        self._settings: Final = settings
-        self._indexes: Final = indexes
-        self._results: Final = results
-
-    def context(self, now_ms: int, exempt: Set[WorkloadName]) -> PlanningContext:
-        """Return a new context with the kept indexes."""
-        return PlanningContext(self._state, self._settings, now_ms, self._indexes, exempt)
-
-    def known_results(self) -> UnschedulableCache:
-        """Return the results of the cycle before."""
-        self._results.next_cycle()
-        return self._results
-
-    def attempt_order(
-        self,
-        context: PlanningContext,
-        held_back: Mapping[WorkloadName, WorkloadName],  # noqa: ARG002 - their attempts say why
-    ) -> AttemptOrder:
-        """Return every pending workload."""
-        return EveryWorkload(context.state)
-
-
-class FeasibleSource(RememberingSource):
+class FeasibleSource:
     """Attempts only workloads that may get something; usage and groups are kept as well."""
 
     def __init__(
@@ -118,7 +91,10 @@ class FeasibleSource(RememberingSource):
         results: UnschedulableCache,
     ) -> None:
         """Keep up with *state*, if that is possible."""
-        super().__init__(state, settings, indexes, results)
+        self._state: Final = state
+        self._settings: Final = settings
+        self._indexes: Final = indexes
+        self._results: Final = results
         self.is_possible: Final = settings.quirks == PluginQuirks() and all(
             each.parent is None for each in state.queues.values()
         )
@@ -137,17 +113,19 @@ class FeasibleSource(RememberingSource):
             return False
         return self._moment is None or self._state.touched.remembers(self._moment)
 
-    def context(self, now_ms: int, exempt: Set[WorkloadName]) -> PlanningContext:
-        """Return a new context with the kept indexes and usage."""
-        return PlanningContext(
+    def cycle(
+        self,
+        now_ms: int,
+        exempt: Set[WorkloadName],
+        held_back: Mapping[WorkloadName, WorkloadName],
+    ) -> Cycle:
+        """Return the next cycle, in which only workloads are attempted that may get something."""
+        self._results.next_cycle()
+        context = PlanningContext(
             self._state, self._settings, now_ms, self._indexes, exempt, self._quotas
         )
-
-    def attempt_order(
-        self, context: PlanningContext, held_back: Mapping[WorkloadName, WorkloadName]
-    ) -> AttemptOrder:
-        """Return the workloads that may get something."""
-        return FeasibleWorkloads(context, self._groups, self._feasibility, held_back)
+        order = FeasibleWorkloads(context, self._groups, self._feasibility, held_back)
+        return Cycle(context, self._results, order, held_back)
 
     def update(self) -> None:
         """Bring usage and groups up to date."""

@@ -88,7 +88,7 @@ class Cycle:
 
         If some of its pods run, they go on running, and no more are started.
         """
-        self._context = context
+        self.context: Final = context
         self._order = order
         self.has_only_started = True  # no attempt so far had another result
         self._held_back = held_back
@@ -99,7 +99,7 @@ class Cycle:
         """Yield what to do, in the order in which to do it."""
         for each in self._order.possibly_nominated():
             if self._not_attempted_reason(each, self._readiness(each)) is None:
-                self._context.restore_nominations(each)
+                self.context.restore_nominations(each)
         while (workload := self._order.next_workload()) is not None:
             has_changed = False
             for decision in self.attempt(workload):
@@ -109,7 +109,7 @@ class Cycle:
 
     def has_pending(self) -> bool:
         """Return whether a pod of any workload has no node."""
-        return self._context.state.has_waiting()
+        return self.context.state.has_waiting()
 
     def attempt(self, workload: Workload) -> Iterator[Decision]:
         """Yield the decisions about one workload, after those before it in the order."""
@@ -124,12 +124,12 @@ class Cycle:
             yield from self._decide_pods(workload, ready.pods)
 
     def _readiness(self, workload: Workload) -> Readiness:
-        return readiness(self._context.state, workload)
+        return readiness(self.context.state, workload)
 
     def _not_attempted_reason(self, workload: Workload, ready: Readiness) -> Reason | None:
-        queue = workload.queue if workload.queue in self._context.state.queues else None
+        queue = workload.queue if workload.queue in self.context.state.queues else None
         reason = not_attempted_reason(workload, ready, queue)
-        if reason is None and workload.name in self._context.state.holds.workloads:
+        if reason is None and workload.name in self.context.state.holds.workloads:
             return Reason(code=HELD_AFTER_FAILURE, queue=queue)
         if reason is None and workload.name in self._held_back:
             names = (self._held_back[workload.name],)
@@ -157,7 +157,7 @@ class Cycle:
         nominated: list[Nominated] = []
         unschedulable: Unschedulable | None = None
         for pod in pods:
-            result = self._pods.schedule(self._context.pending_pod(workload, pod))
+            result = self._pods.schedule(self.context.pending_pod(workload, pod))
             match result:
                 case Started():
                     yield _start(workload, (result,), result.reason)
@@ -183,7 +183,7 @@ class Cycle:
             for eviction in each.evictions:
                 evictions.setdefault(eviction.victim.key[0], []).append(eviction)
         for name, own in evictions.items():
-            pod_sets = self._context.state.workloads[name].pod_sets
+            pod_sets = self.context.state.workloads[name].pod_sets
             yield Evict(
                 workload=name,
                 pods=tuple(pod_sets.in_order([eviction.victim.key[1] for eviction in own])),
@@ -202,8 +202,8 @@ class Cycle:
 
     def _terminating(self) -> list[RunningPod]:
         """Return all terminating pods: if a quota rule is broken, any of them may be the cause."""
-        running = self._context.running
-        return [each for node in self._context.state.nodes for each in running.terminating(node)]
+        running = self.context.running
+        return [each for node in self.context.state.nodes for each in running.terminating(node)]
 
     def _is_timed_out(self, workload: Workload) -> bool:
         """Return whether a gang was nominated for longer than its schedule timeout."""
@@ -212,13 +212,13 @@ class Cycle:
             return False
         if own.schedule_timeout_s == 0:
             return True
-        memory = self._context.state.memories.get(workload.name)
+        memory = self.context.state.memories.get(workload.name)
         if not isinstance(memory, ElasticMemory) or not memory.nominated:
             return False  # its nomination begins now
         if memory.nominated_ms is None:
             return False
-        self._context.time_dependent = True
-        return self._context.now_ms >= memory.nominated_ms + own.schedule_timeout_s * 1000
+        self.context.time_dependent = True
+        return self.context.now_ms >= memory.nominated_ms + own.schedule_timeout_s * 1000
 
 
 def not_attempted_reason(
