@@ -5,7 +5,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from fairlead.fairness.division_weights import common_scale, share_weights
+from fairlead.fairness.division_weights import (
+    common_scale,
+    net_share_weights,
+    usage_terms,
+)
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in, shares_of
 from tests.conformance.outcome import Outcome
 
@@ -58,7 +62,8 @@ def _share_weight(entry: Json) -> tuple[Figures, Figures]:
     given = entry["input"]
     weights = common_scale([Decimal(str(weight)) for weight in given["weights"]])
     usages_e9 = [int(exact_number(usage) * 10**9) for usage in given["usage"]]
-    counted = share_weights(weights, usages_e9, exact_number(given["k"]))
+    terms = usage_terms(weights, usages_e9, exact_number(given["k"]))
+    counted = net_share_weights(*terms, sum(weights))
     normalised = [Fraction(weight, sum(counted)) for weight in counted]
     return _numbered(_listed(entry["expected"]["normalised"], len(weights))), _numbered(normalised)
 

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.fairness.division_weights import common_scale, share_weights
+from fairlead.fairness.division_weights import (
+    common_scale,
+    net_share_weights,
+    usage_terms,
+)
 
 weights = st.lists(st.decimals(0, 1000, places=6), min_size=1, max_size=6)
 
@@ -54,11 +58,13 @@ def test_share_weights_are_the_formula_on_one_whole_scale(
     for weight, usage_e9 in rows:
         part, usage = Fraction(weight, total), Fraction(usage_e9, 10**9)
         formula.append(max(Fraction(0), part + counted * (part - usage)))
-    whole = share_weights([weight for weight, _ in rows], [usage for _, usage in rows], k)
+    terms = usage_terms([weight for weight, _ in rows], [usage for _, usage in rows], k)
+    whole = net_share_weights(*terms, total)
     assert [weight * sum(formula) for weight in whole] == [sum(whole) * each for each in formula]
 
 
 def test_the_published_example_of_a_large_k() -> None:
     """Parts of 10000/10001 and 1/10001, usage 1 and 0: 10000 - 100 * 1 against 1 + 100 * 1."""
-    heavy, light = share_weights([10_000, 1], [10**9, 0], Fraction(100))
+    terms = usage_terms([10_000, 1], [10**9, 0], Fraction(100))
+    heavy, light = net_share_weights(*terms, 10_001)
     assert Fraction(heavy, light) == Fraction(10_000 - 100, 101)

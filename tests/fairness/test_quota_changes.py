@@ -48,31 +48,3 @@ def test_the_rank_without_a_workload_is_that_after_it_has_left(
     assert {name: tree.charged(name) for name in parents} == used
     tree.discharge(leaf, amounts)
     assert told == {name: tree.rank(name) for name in told}
-
-
-@given(world=quota_worlds(), data=st.data())
-def test_a_leaf_that_loses_more_than_it_can_stands_lower(
-    world: QuotaWorld, data: st.DataObject
-) -> None:
-    """Compared with any other node's rank, or its own; at the least rank it borrows no more."""
-    tree, leaf = world.tree(), data.draw(st.sampled_from(world.leaves))
-    axis = data.draw(st.integers(0, len(world.axis_resources) - 1))
-    rank = tree.rank(data.draw(st.sampled_from([leaf, *(node.name for node in world.nodes)])))
-    most, used = tree.most_to_lose(leaf, axis, rank), tree.charged_on(leaf, axis)
-    if most is None or tree.rank(leaf) < rank or most >= used:
-        return
-    less = data.draw(st.integers(most + 1, used))
-    tree.discharge_axes(leaf, [(axis, less)])
-    assert tree.rank(leaf) < rank or not tree.is_borrowing(leaf)
-
-
-@given(world=quota_worlds(), data=st.data())
-def test_the_rank_by_one_axis_is_never_above_the_one_that_comes_of_it(
-    world: QuotaWorld, data: st.DataObject
-) -> None:
-    tree, leaf = world.tree(), data.draw(st.sampled_from(world.leaves))
-    axis = data.draw(st.integers(0, len(world.axis_resources) - 1))
-    less = data.draw(st.integers(0, tree.charged_on(leaf, axis)))
-    told = tree.rank_by(leaf, axis, less)
-    tree.discharge_axes(leaf, [(axis, less)])
-    assert told <= tree.rank(leaf)

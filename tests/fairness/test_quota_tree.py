@@ -133,9 +133,10 @@ def test_a_request_fits_up_to_what_is_available_and_not_beyond() -> None:
 def test_a_node_borrows_on_the_axes_where_it_uses_more_than_its_subtree() -> None:
     nodes = [plain("top", None, 0, 0, 9), plain("q", "top", 4, 4, 0), plain("r", "top", 4, 4, 0)]
     tree = QuotaTree(["a", "b", "c"], nodes, {"q": (5, 4, 1)})
-    assert tree.borrows("q") == (0, 2)
-    assert tree.borrows("r") == ()
-    assert tree.borrows("top") == ()  # 5 of 8, 4 of 8, 1 of 9
+    assert [tree.borrows_any("q", [axis]) for axis in range(3)] == [True, False, True]
+    assert not tree.borrows_any("q", [])
+    assert not tree.borrows_any("r", [0, 1, 2])
+    assert not tree.borrows_any("top", [0, 1, 2])  # 5 of 8, 4 of 8, 1 of 9
 
 
 @pytest.mark.parametrize(
@@ -178,6 +179,7 @@ def test_a_chain_deeper_than_the_recursion_limit_is_no_problem() -> None:
 
 def figures(tree: QuotaTree, world: QuotaWorld) -> dict[str, tuple[object, ...]]:
     """Everything that the tree says about every node."""
+    axes = range(len(world.axis_resources))
     return {
         node.name: (
             tree.subtree(node.name),
@@ -185,7 +187,7 @@ def figures(tree: QuotaTree, world: QuotaWorld) -> dict[str, tuple[object, ...]]
             tree.charged(node.name),
             tree.available(node.name),
             tree.potential(node.name),
-            tree.borrows(node.name),
+            tuple(axis for axis in axes if tree.borrows_any(node.name, [axis])),
             tree.listed(node.name),
         )
         for node in world.nodes

@@ -11,16 +11,22 @@ siblings are listed. This module knows one group of siblings and one resource; `
 walks whole trees.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from operator import sub
 from typing import NamedTuple
 
 import msgspec
 
-from fairlead.fairness.division_level import Level, Wanting
-from fairlead.fairness.division_record import leftover_step, round_step
-from fairlead.fairness.division_steps import FinalStep, GuaranteeStep, StepRecorder
+from fairlead.fairness.division_level import Level, Round, Wanting
+from fairlead.fairness.division_steps import (
+    FinalStep,
+    GuaranteeStep,
+    LeftoverStep,
+    RoundEntry,
+    RoundStep,
+    StepRecorder,
+)
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -154,7 +160,7 @@ def _run_rounds(
             weight_of = dict(zip(wanting.siblings, wanting.weights, strict=True))
             weights = [weight_of[sibling] for sibling in siblings]
             before = zip(siblings, weights, share_weights, needs, strict=True)
-            steps.append(round_step(number, level, terms, before))
+            steps.append(_round_step(number, level, terms, before))
     return remaining
 
 
@@ -177,7 +183,66 @@ def _hand_out_leftovers(
         shares[sibling] += gift
         remaining -= gift
         if steps is not None:
-            steps.append(leftover_step(number, ranking, denominator, place, gift, remaining))
+            steps.append(_leftover_step(number, ranking, denominator, place, gift, remaining))
         if remaining == 0:
             break
     return remaining
+
+
+def _round_step(
+    number: int, level: Level, terms: Round, before: Iterable[tuple[int, int, int, int]]
+) -> RoundStep:
+    """Return the record of the round that level *number* has just run.
+
+    *before* holds, as of its start: sibling, weight, share weight and need.
+    """
+    total = terms.share_weight_total
+    still_needed = dict(zip(level.siblings, level.needs, strict=True))
+    numerators, denominator = level.remembered()
+    remembered = {
+        sibling: Fraction(numerator, denominator)
+        for sibling, numerator in zip(level.siblings, numerators, strict=True)
+        if numerator
+    }
+    return RoundStep(
+        level=number,
+        number=len(level.rounds) if total else len(level.rounds) + 1,
+        remaining=terms.remaining,
+        weight_total=terms.weight_total,
+        share_weight_total=total,
+        entries=tuple(
+            RoundEntry(
+                sibling=sibling,
+                weight=weight,
+                share_weight=share_weight,
+                need=need,
+                portion=Fraction(terms.remaining * share_weight, total or 1),
+                granted=need - still_needed.get(sibling, 0),
+                done=sibling not in still_needed,
+                remembered=remembered.get(sibling),
+            )
+            for sibling, weight, share_weight, need in before
+        ),
+    )
+
+
+def _leftover_step(
+    number: int,
+    ranking: Sequence[tuple[int, int]],
+    denominator: int,
+    place: int,
+    granted: int,
+    remaining: int,
+) -> LeftoverStep:
+    """Return the record of the unit given to the sibling at *place* in the *ranking* of a level."""
+    numerator, sibling = ranking[place]
+    tied = place + 1 < len(ranking) and ranking[place + 1][0] == numerator
+    return LeftoverStep(
+        level=number,
+        sibling=sibling,
+        rank=place + 1,
+        fraction=Fraction(numerator, denominator),
+        chosen_by="order" if tied else "fraction",
+        granted=granted,
+        remaining=remaining,
+    )

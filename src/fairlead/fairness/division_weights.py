@@ -1,6 +1,6 @@
 """Weights as whole numbers: from users' decimals, and after past usage has been counted.
 
-Only the ratio of siblings' weights matters to a division. So both functions return integers in
+Only the ratio of siblings' weights matters to a division. So these functions return integers in
 the right ratio and leave the scale open, which keeps every later comparison exact.
 """
 
@@ -19,16 +19,6 @@ def common_scale(weights: Sequence[Decimal]) -> list[int]:
     scaled = [above * (denominator // below) for above, below in ratios]
     divisor = gcd(*scaled) or 1
     return [weight // divisor for weight in scaled]
-
-
-def share_weights(weights: Sequence[int], usages_e9: Sequence[int], k: Fraction) -> list[int]:
-    """Return the weights after usage: ``max(0, w + k * (w - usage))``, on one whole scale.
-
-    *w* is a weight's part of the sum of *weights*, so the same queue counts for more once others
-    are gone. With *k* at 0 or below, or without usage, the ratio is that of *weights*.
-    """
-    entitlements, penalties = usage_terms(weights, usages_e9, k)
-    return net_share_weights(entitlements, penalties, sum(weights))
 
 
 def usage_terms(

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from operator import sub
 
 from fairlead.fairness.dominant_share import Rank
-from fairlead.fairness.parents_first import Family
-from fairlead.fairness.quota_node import QuotaNode
+from fairlead.fairness.quota_node import Family, QuotaNode
 
 NOBODY = -1  # the parent of a root
 

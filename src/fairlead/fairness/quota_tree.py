@@ -20,12 +20,12 @@ from fairlead.fairness.dominant_share import (
     DominantShare,
     Rank,
     borrowing_ratio,
+    dominant_share,
     rank_of,
     weigh,
 )
-from fairlead.fairness.parents_first import parents_first
 from fairlead.fairness.quota_axis import NOBODY, QuotaAxis, Ranks, ResourceAxes
-from fairlead.fairness.quota_node import QuotaNode
+from fairlead.fairness.quota_node import QuotaNode, parents_first
 from fairlead.model.axes import Amounts
 
 __all__ = ["OF_A_ROOT", "Prospect", "QuotaNode", "QuotaTree"]
@@ -38,8 +38,6 @@ class Prospect(msgspec.Struct, frozen=True, gc=False):
     rank: Rank
     noticed: tuple[tuple[int, int], ...]  # by axis, how much more its parent would count; may be 0
 
-
-_DOUBT = 1e-12  # far more than what a few operations on floats can be off, as a part of the whole
 
 OF_A_ROOT = Prospect(False, LEAST_RANK, ())  # no parent to borrow from
 
@@ -89,7 +87,6 @@ class QuotaTree:
             )
             for name in names
         ]
-        self._resource_at = [names.index(name) for name in axis_resources]
         self._columns = _columns(self._resources)
         self._is_plain = len(self._resources) == len(self._axes)  # one flavor of each resource
 
@@ -255,15 +252,6 @@ class QuotaTree:
             amount -= max(0, column.retained[node] - column.usage[node])
             node = parent
 
-    def borrows(self, name: str) -> tuple[int, ...]:
-        """Return the axes on which the node uses more than its subtree quota, listed or not."""
-        node = self._index[name]
-        return tuple(
-            number
-            for number, axis in enumerate(self._axes)
-            if axis.usage[node] > axis.subtree[node]
-        )
-
     def borrows_any(self, name: str, axes: Iterable[int]) -> bool:
         """Return whether the node uses more than its subtree quota on one of *axes*."""
         node = self._index[name]
@@ -308,9 +296,8 @@ class QuotaTree:
 
     def dominant_share(self, name: str) -> DominantShare:
         """Return the node's share as of now. Cost: O(axes)."""
-        node = self._index[name]
-        ratio, dominant, borrowing = self._worst(node)
-        return weigh(ratio, self._weights[node], dominant, borrowing)
+        weight = self._weights[self._index[name]]
+        return dominant_share(self.borrowed(name), self.lendable(name), weight)
 
     def rank(self, name: str) -> Rank:
         """Return ``dominant_share(name).rank``, kept until the node's usage changes.
@@ -339,46 +326,6 @@ class QuotaTree:
         for (number, _), change in zip(less, noticed, strict=True):
             self._axes[number].usage[node] -= change
         return rank
-
-    def rank_by(self, name: str, axis: int, less: int) -> Rank:
-        """Return the rank that the node has at least if it uses *less* of an axis.
-
-        That holds whatever it uses of other resources and flavors then. Cost: O(1).
-        """
-        node, column = self._index[name], self._axes[axis]
-        parent = self._parents[node]
-        over = column.usage[node] - less - column.subtree[node]
-        if parent == NOBODY or over <= 0 or not column.listed[node]:
-            return LEAST_RANK
-        lendable = self._resources[self._resource_at[axis]].lendable[parent]
-        return rank_of(borrowing_ratio(over, lendable), self._float_weights[node])
-
-    def most_to_lose(self, name: str, axis: int, rank: Rank) -> int | None:
-        """Return how much less of an axis the node can use and still have *rank* or a higher one.
-
-        If that rank is the least, it must also still borrow. None: unknown, because another
-        resource or flavor would decide its rank. It may be too much, by the error of floats, and
-        never too little. Cost: O(axes).
-        """
-        node, column = self._index[name], self._axes[axis]
-        parent = self._parents[node]
-        if parent == NOBODY:
-            return None
-        weight, own = self._float_weights[node], self._resources[self._resource_at[axis]]
-        if len(own.axes) > 1 or not column.listed[node]:
-            return None
-        for resource in self._resources:
-            over = 0 if resource is own else resource.over(node)
-            if over and (
-                rank == LEAST_RANK
-                or rank_of(borrowing_ratio(over, resource.lendable[parent]), weight) >= rank
-            ):
-                return None
-        over = column.usage[node] - column.subtree[node]
-        weightless, level = rank
-        least = 0.0 if weightless != (weight == 0) else level * (weight or 1.0)
-        kept = int(least * own.lendable[parent] / 1000.0 * (1 - _DOUBT)) - 1
-        return max(0, over - max(0, kept))
 
     def prospect(self, name: str, more: Sequence[tuple[int, int]]) -> Prospect:
         """Return borrowing and rank of the node if it used *more* by axis, none below 0.
@@ -444,7 +391,7 @@ class QuotaTree:
         return dict(zip(self._index, shares, strict=True))
 
     def _rank(self, node: int) -> Rank:
-        """Return the rank of ``_worst``, in one loop: no search does anything as often as this."""
+        """Return the rank of the share, in one loop: no search does anything as often as this."""
         parent = self._parents[node]
         if parent == NOBODY:
             return LEAST_RANK
@@ -458,21 +405,6 @@ class QuotaTree:
             if over:
                 worst = max(worst, borrowing_ratio(over, lendable[parent]))
         return rank_of(worst, self._float_weights[node])
-
-    def _worst(self, node: int) -> tuple[float, str | None, bool]:
-        """Return the node's highest ratio, its resource, and whether the node borrows at all."""
-        worst, dominant, borrowing = 0.0, None, False
-        parent = self._parents[node]
-        if parent == NOBODY:
-            return worst, dominant, borrowing
-        for resource in self._resources:
-            over = resource.over(node)
-            if over:
-                borrowing = True
-                ratio = borrowing_ratio(over, resource.lendable[parent])
-                if ratio > worst:
-                    worst, dominant = ratio, resource.name
-        return worst, dominant, borrowing
 
     def _usage_rows(
         self, usage: Mapping[str, Sequence[int]], nothing: Sequence[int]
