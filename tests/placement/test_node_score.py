@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.placement.node_score import (
+from fairlead.placement.scored_nodes import (
     ABOVE_ALL_SCORES,
     FULL,
     POINT,

@@ -21,7 +21,7 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.workload import PodId
-from fairlead.placement import pod_domains
+from fairlead.placement import pod_affinity
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.placement.affinity_takers import NODES, POD, TIMES, takers, waiting
 from tests.placement.affinity_world import foreign, node, start, state_of, workload
@@ -371,7 +371,7 @@ def test_of_two_defects_the_same_is_told_whoever_came_first() -> None:
 
 def test_who_is_gone_is_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every job has a label of its own, and none of them comes back."""
-    monkeypatch.setattr(pod_domains, "_SPARE", 5)
+    monkeypatch.setattr(pod_affinity, "_SPARE", 5)
     state = state_of(NODES)
     judge = PodAffinity(state)
     for at in range(50):

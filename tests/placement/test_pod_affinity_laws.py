@@ -29,7 +29,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.node import ForeignPod
 from fairlead.model.workload import numbered_pod
-from fairlead.placement import pod_domains
+from fairlead.placement import pod_affinity
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.placement.affinity_world import foreign, node, state_of, workload
 from tests.placement.reference_pod_affinity import is_allowed
@@ -180,7 +180,7 @@ class ForgetfulMachine(AffinityMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._forgetting = mock.patch.object(pod_domains, "_SPARE", 1)
+        self._forgetting = mock.patch.object(pod_affinity, "_SPARE", 1)
         self._forgetting.start()
 
     def teardown(self) -> None:

@@ -34,8 +34,7 @@ from fairlead.model.workload import (
 )
 from fairlead.placement import scored_nodes
 from fairlead.placement.find_node import Spot
-from fairlead.placement.node_score import Fill, Scoring, node_score
-from fairlead.placement.scored_nodes import KINDS_REMEMBERED, ScoredNodes
+from fairlead.placement.scored_nodes import KINDS_REMEMBERED, Fill, ScoredNodes, Scoring, node_score
 from tests.model.foreign import foreign_pod
 from tests.model.invariants import check_invariants
 from tests.placement.plain_search import PlainRoom

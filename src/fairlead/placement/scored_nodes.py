@@ -5,21 +5,22 @@ Users of Kubernetes' default scheduler expect two of its scores, ``NodeResources
 ``LeastAllocated`` spreads pods and reads nothing else. ``MostAllocated`` packs them, and then GPUs
 should be packed as well: each extended resource that the pod requests counts like cpu.
 
-Besides what `node_score` says, there are three differences. Nodes with fewer ``PreferNoSchedule``
-taints that the pod does not tolerate come first, before any score; the peer turns their number into
-points relative to the most on any fitting node, with weight 3. If all nodes have equally many, the
-result is the same. Equal nodes are taken by name, not at random. A pod that requests no cpu is
-assumed to use 0.1, one that requests no memory 200 MiB, as the peer assumes for each container,
-because the containers of a pod are not known here; such pods of other schedulers count as nothing.
+Besides what `node_score` says, the peer differs in three ways. Here nodes with fewer
+``PreferNoSchedule`` taints that the pod does not tolerate come first, before any score; the peer
+turns their number into points relative to the most on any fitting node, with weight 3. If all nodes
+have equally many, the result is the same. Equal nodes are taken by name, not at random. A pod that
+requests no cpu is assumed to use 0.1, one that requests no memory 200 MiB, as the peer assumes for
+each container, because the containers of a pod are not known here; such pods of other schedulers
+count as nothing.
 
 One sorted order is kept for each kind of pod, and the change log of the books lists the nodes to
 read again. Taints that forbid, selectors, ports, parts of devices and affinity are checked by the
 caller.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import le
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.model.accounting.node_books import NodeUse
 from fairlead.model.axes import Amounts
@@ -29,8 +30,18 @@ from fairlead.model.selector import Toleration
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet
 from fairlead.placement.node_room import GpuResources, node_room
-from fairlead.placement.node_score import ABOVE_ALL_SCORES, Fill, Scoring, node_score
 from fairlead.placement.sorted_nodes import SortedNodes
+
+Scoring: TypeAlias = Literal["LeastAllocated", "MostAllocated"]
+"""Whether emptier nodes are better, or fuller ones."""
+
+Fill: TypeAlias = tuple[int, int]
+"""Of one resource of a node: what is used once the pod is there, and the capacity."""
+
+POINT: Final = 10**6  # in millionths
+FULL: Final = 100 * POINT
+WHOLE_POINT: Final = 10**9  # a point in a score: more than all millionths of it
+ABOVE_ALL_SCORES: Final = 10**12
 
 ASSUMED_REQUESTS: Final = {"cpu": 100, "memory": 200 * 2**20}  # of pods that request none
 KINDS_REMEMBERED: Final = 64  # an order of 1,000 nodes takes about 0.13 MB
@@ -183,3 +194,57 @@ def _shunned(node: Node, tolerations: tuple[Toleration, ...]) -> int:
     """Return how many ``PreferNoSchedule`` taints the pod does not tolerate."""
     gentle = [taint for taint in node.taints if taint.effect == "PreferNoSchedule"]
     return sum([not any(each.tolerates(taint) for each in tolerations) for taint in gentle])
+
+
+def node_score(fit: Sequence[Fill], balance: Sequence[Fill] | None, scoring: Scoring) -> int:
+    """Return a number that is higher for a better node, from 0 to below `ABOVE_ALL_SCORES`.
+
+    Two scores are added, each from 0 to 100 points: how full the node is with the pod on it, where
+    either less or more is better, and how evenly cpu and memory are used then. Without *balance*
+    the pod requests neither, and that score is left out.
+
+    The peer rounds each score down to whole points and chooses at random among equal nodes. On a
+    large node a small pod is less than a point, so among equals we compare millionths of a point.
+    The number is the sum in points, times `WHOLE_POINT`, plus the sum in millionths. Law: a node
+    with more points for the peer has a higher number. (Millionths alone would not do: 50.9 + 50.9
+    is more than 51.0 + 50.0, but less for the peer.) The peer computes the balance in floats, which
+    may miss a whole point by rounding; ours is exact.
+    """
+    points, millionths = fit_score(fit, scoring)
+    if balance is not None:
+        even = balance_score(balance)
+        points += even // POINT
+        millionths += even
+    return points * WHOLE_POINT + millionths
+
+
+def fit_score(fit: Sequence[Fill], scoring: Scoring) -> tuple[int, int]:
+    """Return the mean part that is free, or used, in points and in millionths of a point.
+
+    Each resource is rounded down to whole points (or millionths), then their mean is. A resource
+    that the node does not have is left out. Usage beyond the capacity, which assumed requests can
+    cause, counts as full.
+    """
+    points = millionths = count = 0
+    for used, size in fit:
+        if size:
+            used = min(used, size)
+            part = FULL * (used if scoring == "MostAllocated" else size - used) // size
+            points += part // POINT
+            millionths += part
+            count += 1
+    return (points // count, millionths // count) if count else (0, 0)
+
+
+def balance_score(balance: Sequence[Fill]) -> int:
+    """Return 100 points less the standard deviation of the used parts, in millionths, rounded down.
+
+    For two resources the deviation is half of the difference; one or none cannot be uneven.
+    """
+    sized = [(min(used, size), size) for used, size in balance if size]
+    assert len(sized) <= 2, "the balance is that of cpu and memory"
+    if len(sized) < 2:
+        return FULL
+    (used, size), (other_used, other_size) = sized
+    whole = 2 * size * other_size
+    return FULL * (whole - abs(used * other_size - other_used * size)) // whole

@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.placement.scored_nodes import Scoring
 from fairlead.policy.elastic_quota.settings import (
     ElasticQuotaSettings,
     PluginQuirks,
-    Scoring,
 )
 
 ELASTIC_QUOTA_SECTION: Final = "elasticQuota"

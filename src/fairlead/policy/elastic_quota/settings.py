@@ -1,10 +1,10 @@
 """Settings of the ElasticQuota rules."""
 
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import msgspec
 
-Scoring: TypeAlias = Literal["LeastAllocated", "MostAllocated"]
+from fairlead.placement.scored_nodes import Scoring
 
 
 class PluginQuirks(msgspec.Struct, frozen=True, kw_only=True):
