@@ -3,7 +3,6 @@
 from itertools import islice
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +13,6 @@ from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Exponential
 from fairlead.sim.work.rate import PerHour
 from fairlead.sim.work.source import AllWork, make_source, merged
-from fairlead.sim.work.work_error import WorkError
 from tests.scale_examples import scale_examples
 
 SHAPE = JobShape(requests={"gpu": 1}, run_ms=Exponential(mean=1_000))
@@ -93,8 +91,3 @@ def test_each_source_hears_of_its_own_jobs() -> None:
     assert list(work.on_finished(jobs["backlog-1"], 4)) == []
     assert list(work.on_started(jobs["a-1"], 5)) == []
     assert list(work.on_finished(jobs["a-1"], 6)) == []
-
-
-def test_two_sources_of_one_name_are_refused() -> None:
-    with pytest.raises(WorkError, match="name: found 2 sources a, expected a name each"):
-        AllWork([make_source(A, 1), make_source(A, 2)])

@@ -10,9 +10,9 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairlead.sim.work.draw_number import drawing, random_stream
-from fairlead.sim.work.job_shape import JobShape, mix_defects
+from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.mean_number import mean_number
-from fairlead.sim.work.number import Number, Uniform, count_defects
+from fairlead.sim.work.number import Number, Uniform
 from fairlead.sim.work.portable_math import log
 from fairlead.sim.work.rate import (
     FINENESS,
@@ -20,13 +20,9 @@ from fairlead.sim.work.rate import (
     WeekPattern,
     WeekTable,
     arrivals_per_hour,
-    load_defects,
-    pattern_defects,
-    rate_defects,
 )
-from fairlead.sim.work.work_error import WorkError, span_defects, whole_number_defects
 
-_FEWEST: Final = 1  # jobs that come at once
+FEWEST_JOBS: Final = 1  # that come at once
 
 
 class At(msgspec.Struct, frozen=True, kw_only=True, tag="at"):
@@ -86,7 +82,7 @@ def arrival_times(
         case Poisson():
             return _by_chance(arrivals, arrivals_an_hour(arrivals, shapes), chance)
         case Bursts(jobs=several, spread_ms=spread_ms):
-            draw = drawing(several, random_stream(seed, source, "burst"), lowest=_FEWEST)
+            draw = drawing(several, random_stream(seed, source, "burst"), lowest=FEWEST_JOBS)
             begins = _by_chance(arrivals, arrivals_an_hour(arrivals, shapes), chance)
             return _spread(((at_ms, draw()) for at_ms in begins), spread_ms, lateness)
 
@@ -94,8 +90,8 @@ def arrival_times(
 def arrivals_an_hour(arrivals: Poisson | Bursts, shapes: tuple[JobShape, ...]) -> Fraction:
     """Return how many arrivals there are an hour, on average over a week."""
     jobs: Number = arrivals.jobs if isinstance(arrivals, Bursts) else 1
-    found = arrivals_per_hour(arrivals.rate, shapes, mean_number(jobs, lowest=_FEWEST))
-    assert found is not None  # arrival_defects reports it
+    found = arrivals_per_hour(arrivals.rate, shapes, mean_number(jobs, lowest=FEWEST_JOBS))
+    assert found is not None  # work_defects reports it
     return found
 
 
@@ -129,37 +125,3 @@ def _spread(batches: Iterator[tuple[int, int]], spread_ms: int, stream: Random) 
             heappush(ahead, at_ms + draw())
     while ahead:
         yield heappop(ahead)
-
-
-def arrival_defects(
-    arrivals: Arrivals, shapes: tuple[JobShape, ...], field: str
-) -> Iterator[WorkError]:
-    """Yield what is wrong with arrivals, also in view of the jobs that arrive."""
-    match arrivals:
-        case At(submit_ms=times, jobs=jobs):
-            if not times:
-                yield WorkError(f"{field}.submit_ms", "found no times, expected some", "add one")
-            else:
-                yield from whole_number_defects(min(times), f"{field}.submit_ms", lowest=0)
-            yield from count_defects(jobs, f"{field}.jobs", lowest=_FEWEST)
-        case Every():
-            yield from whole_number_defects(arrivals.interval_ms, f"{field}.interval_ms", lowest=1)
-            yield from count_defects(arrivals.jobs, f"{field}.jobs", lowest=_FEWEST)
-            yield from whole_number_defects(arrivals.jitter_ms, f"{field}.jitter_ms", lowest=0)
-            yield from span_defects(arrivals.from_ms, arrivals.until_ms, f"{field}.")
-        case Poisson():
-            yield from _chance_defects(arrivals, shapes, field)
-        case Bursts():
-            yield from _chance_defects(arrivals, shapes, field)
-            yield from count_defects(arrivals.jobs, f"{field}.jobs", lowest=_FEWEST)
-            yield from whole_number_defects(arrivals.spread_ms, f"{field}.spread_ms", lowest=0)
-
-
-def _chance_defects(
-    arrivals: Poisson | Bursts, shapes: tuple[JobShape, ...], field: str
-) -> Iterator[WorkError]:
-    yield from rate_defects(arrivals.rate, f"{field}.rate")
-    if not any(mix_defects(shapes, "shapes")):  # means are taken of what makes sense only
-        yield from load_defects(arrivals.rate, shapes, f"{field}.rate")
-    yield from pattern_defects(arrivals.pattern, f"{field}.pattern")
-    yield from span_defects(arrivals.from_ms, arrivals.until_ms, f"{field}.")

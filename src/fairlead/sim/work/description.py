@@ -1,6 +1,6 @@
-"""What a scenario says about a source of work, its defects, and how many jobs it will have."""
+"""What a scenario says about a source of work, and how many jobs it will have."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import cycle
 from random import Random
@@ -14,14 +14,12 @@ from fairlead.sim.work.arrivals import (
     Bursts,
     Every,
     Poisson,
-    arrival_defects,
     arrivals_an_hour,
 )
-from fairlead.sim.work.job_shape import JobShape, mix_defects
+from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.mean_number import mean_number
-from fairlead.sim.work.number import count_defects, picking, weight_defects
+from fairlead.sim.work.number import Real, picking
 from fairlead.sim.work.rate import HOUR_MS
-from fairlead.sim.work.work_error import Real, WorkError, span_defects, whole_number_defects
 
 
 class Drawn(msgspec.Struct, frozen=True, kw_only=True, tag="drawn"):
@@ -53,15 +51,6 @@ def naming(names: Names, stream: Random) -> Callable[[], str]:
             return lambda: next(around)
 
 
-def name_defects(names: Names, field: str) -> Iterator[WorkError]:
-    """Yield why no name can be drawn."""
-    match names:
-        case Drawn(names=weighted):
-            yield from weight_defects([weight for _, weight in weighted], f"{field}.names")
-        case InTurn(names=()):
-            yield WorkError(f"{field}.names", "found no name, expected one or more", "add one")
-
-
 class ArrivingWork(msgspec.Struct, frozen=True, kw_only=True, tag="arriving"):
     """Jobs that are submitted whatever becomes of the others."""
 
@@ -88,23 +77,6 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True, tag="backlog"):
 
 
 WorkDescription: TypeAlias = ArrivingWork | Backlog
-
-
-def work_defects(work: WorkDescription) -> Iterator[WorkError]:
-    """Yield everything that is wrong with a description, field by field."""
-    if not work.name:
-        yield WorkError("name", "found no name, expected one", "write one")
-    yield from name_defects(work.queue, "queue")
-    yield from name_defects(work.user, "user")
-    yield from mix_defects(work.shapes, "shapes")
-    match work:
-        case ArrivingWork(arrivals=arrivals):
-            yield from arrival_defects(arrivals, work.shapes, "arrivals")
-        case Backlog():
-            yield from count_defects(work.jobs, "jobs", lowest=1)
-            yield from span_defects(work.from_ms, work.until_ms, "")
-    if work.jobs_at_most is not None:
-        yield from whole_number_defects(work.jobs_at_most, "jobs_at_most", lowest=0)
 
 
 MOST_JOBS: Final = 100_000_000

@@ -4,20 +4,12 @@ Several shapes are a mix, from which each job is drawn by weight: four single po
 say. Run time goes with the shape, because large jobs rarely run as long as small ones.
 """
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import msgspec
 
 from fairlead.sim.work.mean_number import mean_number
-from fairlead.sim.work.number import (
-    Number,
-    count_defects,
-    number_defects,
-    weight_defects,
-    whole_weights,
-)
-from fairlead.sim.work.work_error import Real, WorkError, whole_number_defects
+from fairlead.sim.work.number import Number, Real, whole_weights
 
 
 class JobShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,27 +63,3 @@ def _resource_time(shape: JobShape, resource: str) -> Fraction | None:
     run_ms = mean_number(shape.run_ms, lowest=SHORTEST_MS)
     # Pods and run time are drawn apart, so the mean of the product is the product of the means.
     return None if pods is None or run_ms is None else request * pods * run_ms
-
-
-def mix_defects(shapes: tuple[JobShape, ...], field: str) -> Iterator[WorkError]:
-    """Yield what is wrong with a mix and with each of its shapes."""
-    if not shapes:
-        yield WorkError(field, "found no shape, expected one or more", "add one")
-        return
-    for place, shape in enumerate(shapes):
-        yield from _shape_defects(shape, f"{field}[{place}]")
-    yield from weight_defects([shape.weight for shape in shapes], f"{field}.weight")
-
-
-def _shape_defects(shape: JobShape, field: str) -> Iterator[WorkError]:
-    if shape.min_pods is not None:
-        yield from whole_number_defects(shape.min_pods, f"{field}.min_pods", lowest=1)
-    yield from count_defects(shape.pods, f"{field}.pods", lowest=max(1, shape.fewest_pods))
-    for resource, amount in shape.requests.items():
-        yield from whole_number_defects(amount, f"{field}.requests.{resource}", lowest=0)
-    if shape.run_ms is not None:
-        yield from number_defects(shape.run_ms, f"{field}.run_ms", lowest=SHORTEST_MS)
-    if shape.asked_ms is not None:
-        yield from number_defects(shape.asked_ms, f"{field}.asked_ms", lowest=SHORTEST_MS)
-    if shape.checkpoint_ms is not None:
-        yield from whole_number_defects(shape.checkpoint_ms, f"{field}.checkpoint_ms", lowest=0)

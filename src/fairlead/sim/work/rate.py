@@ -7,7 +7,6 @@ nothing drifts over months.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate
 from math import lcm
@@ -16,8 +15,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairlead.sim.work.job_shape import JobShape, mean_resource_time
-from fairlead.sim.work.number import weight_defects
-from fairlead.sim.work.work_error import Real, WorkError, positive_defects, whole_number_defects
+from fairlead.sim.work.number import Real
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -75,23 +73,6 @@ class WeekTable:
         return weeks * WEEK_MS + hour * HOUR_MS + in_hour_ms - self._start_ms
 
 
-def pattern_defects(pattern: WeekPattern, field: str) -> Iterator[WorkError]:
-    """Yield parts of a pattern that have the wrong length, cannot be, or let nothing arrive."""
-    for name, weights, count in (
-        ("by_hour", pattern.by_hour, 24),
-        ("by_weekday", pattern.by_weekday, 7),
-    ):
-        if len(weights) != count:
-            problem = f"found {len(weights)} numbers, expected {count}"
-            yield WorkError(f"{field}.{name}", problem, f"write {count} numbers")
-        else:
-            yield from weight_defects(weights, f"{field}.{name}")
-    yield from whole_number_defects(
-        pattern.start_weekday, f"{field}.start_weekday", lowest=0, highest=6
-    )
-    yield from whole_number_defects(pattern.start_hour, f"{field}.start_hour", lowest=0, highest=23)
-
-
 class PerHour(msgspec.Struct, frozen=True, kw_only=True, tag="per-hour"):
     """So many arrivals an hour, on average over a week."""
 
@@ -125,33 +106,3 @@ def arrivals_per_hour(
             if not job or not jobs_per_arrival:
                 return None
             return Fraction(load) * capacity * HOUR_MS / (job * jobs_per_arrival)
-
-
-def rate_defects(rate: Rate, field: str) -> Iterator[WorkError]:
-    """Yield what is wrong with a rate, whatever jobs it is for."""
-    match rate:
-        case PerHour(arrivals=arrivals):
-            yield from positive_defects(arrivals, f"{field}.arrivals")
-        case Load(load=load, capacity=capacity):
-            yield from positive_defects(load, f"{field}.load")
-            yield from whole_number_defects(capacity, f"{field}.capacity", lowest=1)
-
-
-def load_defects(rate: Rate, shapes: tuple[JobShape, ...], field: str) -> Iterator[WorkError]:
-    """Yield why a rate cannot be reached from jobs of a mix that is itself without defects."""
-    if not isinstance(rate, Load):
-        return
-    job = mean_resource_time(shapes, rate.resource)
-    if job is None:
-        yield WorkError(
-            field,
-            "a load needs the mean of pods and run_ms, but a shape runs for ever or its "
-            "tail is too heavy",
-            "give it at_most, or give arrivals per hour",
-        )
-    elif job == 0:
-        yield WorkError(
-            f"{field}.resource",
-            f"found a load of {rate.resource}, which no shape asks for",
-            "name what the shapes ask for",
-        )

@@ -1,6 +1,5 @@
 """Sources of work: they make jobs and submit them, by themselves or in answer to other jobs."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
@@ -9,17 +8,10 @@ from typing import Protocol, TypeAlias
 
 from fairlead.sim.engine.job import Job
 from fairlead.sim.work.arrivals import arrival_times
-from fairlead.sim.work.description import (
-    ArrivingWork,
-    Backlog,
-    WorkDescription,
-    naming,
-    work_defects,
-)
+from fairlead.sim.work.description import ArrivingWork, Backlog, WorkDescription, naming
 from fairlead.sim.work.draw_number import Draw, drawing, random_stream
 from fairlead.sim.work.job_shape import SHORTEST_MS, JobShape
 from fairlead.sim.work.number import Number, picking
-from fairlead.sim.work.work_error import WorkError
 
 _DrawMaybe: TypeAlias = Callable[[], int | None]
 
@@ -169,12 +161,10 @@ class BacklogSource(WorkSource):
 
 
 def make_source(work: WorkDescription, seed: int) -> WorkSource:
-    """Return the source that is described; raise `WorkError` for its first defect.
+    """Return the source that is described, which has no defects.
 
     The seed, the description and nothing else decide about its jobs.
     """
-    for defect in work_defects(work):
-        raise defect
     match work:
         case ArrivingWork():
             return ArrivingSource(work, seed)
@@ -196,11 +186,7 @@ class AllWork:
     """All sources, and for each job the source that is called about it."""
 
     def __init__(self, sources: Sequence[WorkSource]) -> None:
-        """Raise `WorkError` if two have one name: so would their jobs."""
-        for name, count in Counter(source.name for source in sources).items():
-            if count > 1:
-                problem = f"found {count} sources {name}, expected a name each"
-                raise WorkError("name", problem, "rename all but one")
+        """Take sources with a name each."""
         self._sources = tuple(sources)
         self._by_name = {source.name: source for source in sources}
 

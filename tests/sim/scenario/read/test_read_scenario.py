@@ -310,7 +310,32 @@ DEFECTS = {
     "a load needs jobs that end": (
         "{requests: {gpu: 1}, run: forever}",
         "{poisson: {load: 1}}",
-        "$.spec.work[0].arrivals",
+        "$.spec.work[0].arrivals.poisson.load",
+    ),
+    "a spread is above 0": (
+        "{requests: {gpu: 1}, run: {lognormal: {median: 1h, sigma: 0}}}",
+        "{poisson: {perHour: 1}}",
+        "$.spec.work[0].shapes[0].run.lognormal.sigma",
+    ),
+    "a mean is no less than 0": (
+        "{requests: {gpu: 1}, run: {exponential: {mean: -1s}}}",
+        "{poisson: {perHour: 1}}",
+        "$.spec.work[0].shapes[0].run.exponential.mean",
+    ),
+    "a weight is no less than 0": (
+        "{requests: {gpu: 1}, run: 1h, weight: -1}",
+        "{poisson: {perHour: 1}}",
+        "$.spec.work[0].shapes[0].weight",
+    ),
+    "a short text makes no number without end": (
+        "{requests: {gpu: 1}, run: 1h, weight: 1E+300}",
+        "{poisson: {perHour: 1}}",
+        "$.spec.work[0].shapes[0].weight",
+    ),
+    "a rate is a number": (
+        "{requests: {gpu: 1}, run: 1h}",
+        "{poisson: {perHour: .nan}}",
+        "$.spec.work[0].arrivals.poisson.perHour",
     ),
     "a load is of something": (
         "{requests: {gpu: 1}, run: 1h}",
@@ -321,7 +346,7 @@ DEFECTS = {
 
 
 @pytest.mark.parametrize(("shape", "arrivals", "path"), DEFECTS.values(), ids=DEFECTS.keys())
-def test_a_defect_of_work_is_told_at_its_field(
+def test_a_defect_of_work_is_reported_at_its_field(
     tmp_path: Path, shape: str, arrivals: str, path: str
 ) -> None:
     work = f"  work: [{{name: w, queue: a, shapes: [{shape}], arrivals: {arrivals}}}]\n"

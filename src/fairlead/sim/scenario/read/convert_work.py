@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 
 from fairlead.manifest.text.path import Path, quote
-from fairlead.manifest.text.values import Value
 from fairlead.sim.engine.job import Job
 from fairlead.sim.scenario.form.fields import GPU, full_name, full_names, in_file
 from fairlead.sim.scenario.form.work_form import (
@@ -27,14 +26,14 @@ from fairlead.sim.scenario.form.work_form import (
     TraceForm,
     WorkForm,
 )
-from fairlead.sim.scenario.read.defect_path import defect_path, in_words_of_file
 from fairlead.sim.scenario.variant.nodes import ErrorReport
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
 from fairlead.sim.traces.column_map import AmountColumn, ColumnMap, TimeColumn
 from fairlead.sim.traces.trace_job import TraceError
 from fairlead.sim.traces.trace_rules import MissingAmounts, QueueRule, TraceRules, check_rules
 from fairlead.sim.work.arrivals import Arrivals, At, Bursts, Every, Poisson
-from fairlead.sim.work.description import ArrivingWork, Backlog, Drawn, InTurn, Names, work_defects
+from fairlead.sim.work.defects import work_defects
+from fairlead.sim.work.description import ArrivingWork, Backlog, Drawn, InTurn, Names
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import (
     Empirical,
@@ -167,11 +166,8 @@ class WorkConverter:
         self._error = report
         self.job_places: dict[str, Path] = {}  # of jobs that are listed, by name
 
-    def part(self, work: WorkForm, written: Value, path: Path) -> WorkPart | None:
-        """Return the source that *work* describes at *path*, or None after reporting an error.
-
-        *written* is what the file has there.
-        """
+    def part(self, work: WorkForm, path: Path) -> WorkPart | None:
+        """Return the source that *work* describes at *path*, or None after reporting an error."""
         kind = self._only(work, _KINDS, path, "a source of work")
         if kind is None or not self._has_only_its_own(work, kind, path):
             return None
@@ -182,7 +178,7 @@ class WorkConverter:
         if not work.shapes:
             self._error((*path, "shapes"), "missing-field", "found no shapes", "add one or more")
             return None
-        return self._described(work, kind, written, path)
+        return self._described(work, kind, path)
 
     def _only(self, form: Any, names: tuple[str, ...], path: Path, what: str) -> str | None:
         """Return which of several exclusive fields is given."""
@@ -214,7 +210,7 @@ class WorkConverter:
                 return False
         return not others
 
-    def _described(self, work: WorkForm, kind: str, written: Value, path: Path) -> WorkPart | None:
+    def _described(self, work: WorkForm, kind: str, path: Path) -> WorkPart | None:
         found: ArrivingWork | Backlog | None
         found = self._arriving(work, path) if kind == "arrivals" else self._backlog(work, path)
         assert work.shapes is not None
@@ -224,10 +220,7 @@ class WorkConverter:
         is_sound = True
         for defect in work_defects(found):
             is_sound = False
-            place = (*path, *defect_path(written, defect.field))
-            problem = in_words_of_file(defect.problem, defect.field)
-            fix = in_words_of_file(defect.fix, defect.field)
-            self._error(place, "out-of-range", problem, fix)
+            self._error((*path, *defect.path), "out-of-range", defect.problem, defect.fix)
         return found if is_sound else None
 
     def _are_drawn_in_one_way(self, shapes: tuple[ShapeForm, ...], path: Path) -> bool:

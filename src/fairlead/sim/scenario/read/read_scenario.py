@@ -11,7 +11,6 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import Document, read_documents
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
-from fairlead.manifest.text.values import Value
 from fairlead.model.duration import format_duration
 from fairlead.model.execution.after_plan import let_foreign_pods_leave
 from fairlead.model.node import Node
@@ -256,7 +255,7 @@ class _Reading:
         parts: dict[Path, WorkPart] = {}
         for place, form in enumerate(spec.work):
             path: Path = ("spec", "work", place)
-            part = converter.part(form, _at(self._document.value, path), path)
+            part = converter.part(form, path)
             if part is not None:
                 parts[path] = part
         names = JobNames(converter.job_places, parts, spec.duration_ms)
@@ -358,15 +357,3 @@ def _resources_of_nodes(loaded: _Loaded) -> set[str]:
 
 def _has(loaded: Sequence[_Loaded], policy: PolicyName) -> bool:
     return any(each.variant.policy == policy for each in loaded)
-
-
-def _at(value: Value, path: Path) -> Value:
-    for step in path:
-        match value, step:
-            case dict(), str():
-                value = value.get(step)
-            case list(), int():
-                value = value[step]
-            case _:
-                raise AssertionError(f"nothing is written at {quote(str(path))}")
-    return value
