@@ -147,11 +147,7 @@ def test_jobs_of_one_id_have_names_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rules", "complaint"),
     [
-        (TraceRules(submit_scale=Fraction(0)), "time scale that is not above 0"),
-        (TraceRules(run_scale=Fraction(-1)), "time scale that is not above 0"),
-        (TraceRules(first_jobs=0), "found first 0 jobs, expected at least 1"),
         (TraceRules(pod_at_most={GPU: 0}), "found at most 0 nvidia.com/gpu per pod"),
-        (TraceRules(missing=MissingAmounts(per_cpu={GPU: -1})), "found -1 nvidia.com/gpu"),
         (TraceRules(queues=QueueRule(others="{team}")), "found the queue pattern"),
         (TraceRules(from_ms=5, until_ms=5), "the cut leaves nothing"),
         (TraceRules(until_ms=0), "the cut leaves nothing"),

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.sim.fields import INTERNAL, says
 from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY
 
 TimeUnit: TypeAlias = Literal["ms", "s", "min", "h", "d", "unix-s", "unix-ms", "date"]
@@ -72,13 +73,21 @@ class ColumnMap(msgspec.Struct, frozen=True, kw_only=True):
     user: str | None = None
     group: str | None = None
     queue: str | None = None
-    amounts: dict[str, AmountColumn] = {}  # by resource
+    amounts: Annotated[dict[str, AmountColumn], says("By resource.")] = {}
     amounts_of: Literal["job", "pod"] = "job"
     pods: str | None = None
     priority: str | None = None
-    names: tuple[str, ...] = ()  # of all columns in order, if the table has no heading
+    names: Annotated[tuple[str, ...], says("Of all columns, if the table has no heading.")] = ()
     separator: str = ","
-    unknown: tuple[str, ...] = ("", "NA", "NaN", "nan", "NULL", "null", "None")
+    unknown: Annotated[tuple[str, ...], INTERNAL] = (
+        "",
+        "NA",
+        "NaN",
+        "nan",
+        "NULL",
+        "null",
+        "None",
+    )
 
     def columns(self) -> Iterable[str]:
         """Yield the name of each column that is used."""

@@ -2,10 +2,19 @@
 
 import re
 from fractions import Fraction
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
+from fairlead.sim.fields import (
+    AS_POSITIVE_FACTOR,
+    INTERNAL,
+    DurationMs,
+    Positive,
+    Quantities,
+    TimeMs,
+    says,
+)
 from fairlead.sim.traces.column_map import ColumnMap
 from fairlead.sim.traces.trace_job import TraceError, TraceKind
 
@@ -13,16 +22,21 @@ _PLACE: Final = re.compile(r"\{(queue|group|user)\}")
 
 
 class QueueRule(msgspec.Struct, frozen=True, kw_only=True):
-    """What is ``named`` decides, and for the rest the pattern ``others``.
+    """Which queue a job of the trace belongs to.
 
-    In it ``{queue}``, ``{group}`` and ``{user}`` stand for what the trace says. A job whose trace
-    does not say what the pattern needs goes to ``untold``.
+    What is ``named`` decides, and for the rest the pattern ``others``, in which ``{queue}``,
+    ``{group}`` and ``{user}`` stand for what the trace says. A job whose trace does not say what
+    the pattern needs goes to ``untold``.
     """
 
-    by: Literal["queue", "group", "user"] = "queue"
-    named: dict[str, str] = {}
-    others: str | None = "{queue}"  # None: all that is not named is dropped
-    untold: str | None = "default"  # None: dropped
+    by: Annotated[Literal["queue", "group", "user"], says("What decides.")] = "queue"
+    named: Annotated[dict[str, str], says("The queue of each name in the trace.")] = {}
+    others: Annotated[
+        str | None, says("Of the rest: text with {queue}, {group} or {user}; empty: dropped.")
+    ] = "{queue}"  # None: dropped
+    untold: Annotated[str | None, says("Where the trace does not say; empty: dropped.")] = (
+        "default"  # None: dropped
+    )
 
 
 def check_template(template: str | None) -> None:
@@ -51,15 +65,15 @@ def queue_of(rule: QueueRule, queue: str, group: str, user: str) -> str | None:
 
 
 class MissingAmounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job requests of resources that its trace does not have, in base units by resource.
+    """What a job requests of resources that its trace does not have.
 
     The first of these that names the resource counts: for each whole GPU that the job has, for each
     whole cpu, or once for the job. Parts count in proportion, rounded up.
     """
 
-    per_gpu: dict[str, int] = {}
-    per_cpu: dict[str, int] = {}
-    per_job: dict[str, int] = {}
+    per_gpu: Quantities = {}
+    per_cpu: Quantities = {}
+    per_job: Quantities = {}
 
 
 class TraceRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,50 +82,43 @@ class TraceRules(msgspec.Struct, frozen=True, kw_only=True):
     Times to cut at are those of the trace, before scaling: since its first job, or by date.
     """
 
-    kind: TraceKind | None = None  # None: recognised from the file
-    columns: ColumnMap | None = None  # what the columns of a table are; None: our own
-    time_zone: str = "UTC"  # of times without one
-    zero_unix_ms: int | None = None  # when the trace's clock showed 0, if it does not say so
+    kind: Annotated[TraceKind | None, says("Else recognised from the file.")] = None
+    columns: ColumnMap | None = None
+    time_zone: Annotated[str, says("Of times without one.")] = "UTC"
+    zero_unix_ms: Annotated[int | None, INTERNAL] = None  # when its clock showed 0, if known
 
-    from_ms: int | None = None  # since the first job of the trace
-    until_ms: int | None = None  # jobs that came then are cut off
-    from_unix_ms: int | None = None
-    until_unix_ms: int | None = None
-    first_jobs: int | None = None  # no more than that, after all else was dropped
-    submit_scale: Fraction = Fraction(1)  # 1/2: they come twice as fast
-    run_scale: Fraction = Fraction(1)  # also of the time that their owners asked for
-    start_at_zero: bool = True  # else the first job comes when its trace says
+    from_ms: Annotated[DurationMs | None, says("Since the first job of the trace.")] = None
+    until_ms: Annotated[DurationMs | None, says("Jobs that came then are cut off.")] = None
+    from_unix_ms: Annotated[TimeMs | None, says("The same by date.", "fromTime")] = None
+    until_unix_ms: Annotated[TimeMs | None, says("Jobs from then on are cut off.", "untilTime")] = None
+    first_jobs: Annotated[Positive | None, says("No more than that.")] = None
+    submit_scale: Annotated[Fraction, AS_POSITIVE_FACTOR, says("0.5: jobs come twice as fast.")] = (
+        Fraction(1)
+    )
+    run_scale: Annotated[Fraction, AS_POSITIVE_FACTOR, says("0.5: jobs run half as long.")] = (
+        Fraction(1)
+    )
+    start_at_zero: Annotated[bool, INTERNAL] = True  # else the first job comes when it came
 
     queues: QueueRule = QueueRule()
-    processors: Literal["cpu", "gpu"] = "cpu"  # what the cpus of a trace without GPUs are
+    processors: Annotated[
+        Literal["cpu", "gpu"], says("What the processors of a trace without GPUs are.")
+    ] = "cpu"
     missing: MissingAmounts = MissingAmounts()
-    pod_at_most: dict[str, int] = {}  # in base units; a job with more is cut into several pods
-    gang: bool = True  # all pods start together; else one is enough
+    pod_at_most: Annotated[Quantities, says("A job with more is cut into several pods.")] = {}
+    gang: Annotated[bool, says("All pods start together; else one is enough.")] = True
 
-    default_priority: int = 0
-    priorities: dict[int, int] = {}  # of the trace to ours; one that is not named stays
+    default_priority: Annotated[int, says("Of jobs whose trace has none.", "priority")] = 0
+    priorities: Annotated[dict[int, int], INTERNAL] = {}  # of the trace to ours
     preemptible: bool = True
-    checkpoint_ms: int | None = None
-    job_kind: str = ""
-    name_prefix: str = ""
-    allow_broken: bool = False  # read on although more than 1 row in 100 is broken
+    checkpoint_ms: DurationMs | None = None
+    job_kind: Annotated[str, INTERNAL] = ""
+    name_prefix: Annotated[str, INTERNAL] = ""
+    allow_broken: Annotated[bool, says("Read on although many rows are broken.")] = False
 
 
 def check_rules(rules: TraceRules) -> None:
     """Raise `TraceError` for rules that no trace can meet, with the field that is wrong."""
-    for field, scale in (("submit_scale", rules.submit_scale), ("run_scale", rules.run_scale)):
-        if scale <= 0:
-            raise TraceError(
-                "found a time scale that is not above 0, expected more",
-                "write such as 0.5 or 3",
-                field=field,
-            )
-    if rules.first_jobs is not None and rules.first_jobs < 1:
-        raise TraceError(
-            f"found first {rules.first_jobs} jobs, expected at least 1",
-            "write 1 or more",
-            field="first_jobs",
-        )
     for resource, amount in rules.pod_at_most.items():
         if amount < 1:
             raise TraceError(
@@ -119,14 +126,6 @@ def check_rules(rules: TraceRules) -> None:
                 "write more, or leave it out",
                 field="pod_at_most",
             )
-    for field in ("per_gpu", "per_cpu", "per_job"):
-        for resource, amount in getattr(rules.missing, field).items():
-            if amount < 0:
-                raise TraceError(
-                    f"found {amount} {resource} where the trace has none, expected 0 or more",
-                    "write 0 or more",
-                    field=f"missing.{field}",
-                )
     if rules.columns is not None and len(rules.columns.separator) != 1:
         raise TraceError(
             f"found the separator {rules.columns.separator!r}, expected one character",

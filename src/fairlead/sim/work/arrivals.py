@@ -5,10 +5,11 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count, repeat
 from random import Random
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
+from fairlead.sim.fields import DurationMs, Positive, says
 from fairlead.sim.work.draw_number import drawing, random_stream
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.mean_number import mean_number
@@ -28,18 +29,18 @@ FEWEST_JOBS: Final = 1  # that come at once
 class At(msgspec.Struct, frozen=True, kw_only=True, tag="at"):
     """So many jobs at each of these times."""
 
-    submit_ms: tuple[int, ...]
-    jobs: int = 1
+    submit_ms: Annotated[tuple[DurationMs, ...], says("Since the start.", "times")]
+    jobs: Positive = 1
 
 
 class Every(msgspec.Struct, frozen=True, kw_only=True, tag="every"):
-    """So many jobs again and again; each up to *jitter_ms* late."""
+    """So many jobs again and again."""
 
-    interval_ms: int
-    jobs: int = 1
-    jitter_ms: int = 0
-    from_ms: int = 0
-    until_ms: int | None = None  # the last time is before it
+    interval_ms: DurationMs
+    jobs: Positive = 1
+    jitter_ms: Annotated[DurationMs, says("Each comes up to so much late.")] = 0
+    from_ms: DurationMs = 0
+    until_ms: DurationMs | None = None  # the last time is before it
 
 
 class Poisson(msgspec.Struct, frozen=True, kw_only=True, tag="poisson"):

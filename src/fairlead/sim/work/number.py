@@ -18,6 +18,7 @@ import msgspec
 
 Real: TypeAlias = int | Decimal
 """A number that need not be whole; exact, as it was written."""
+ONE: Final = Decimal(1)
 
 _STEPS: Final = 2**53  # random() is a whole number of these
 

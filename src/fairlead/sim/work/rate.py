@@ -10,12 +10,13 @@ from bisect import bisect_right
 from fractions import Fraction
 from itertools import accumulate
 from math import lcm
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
+from fairlead.sim.fields import AS_FACTOR, INTERNAL, says
 from fairlead.sim.work.job_shape import JobShape, mean_resource_time
-from fairlead.sim.work.number import Real
+from fairlead.sim.work.number import ONE, Real
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -33,10 +34,14 @@ class WeekPattern(msgspec.Struct, frozen=True, kw_only=True):
     the simulation starts on the given day at the given hour.
     """
 
-    by_hour: tuple[Real, ...] = (1,) * 24  # from midnight
-    by_weekday: tuple[Real, ...] = (1,) * 7  # from Monday
-    start_weekday: int = 0  # 0: Monday
-    start_hour: int = 0
+    by_hour: Annotated[
+        tuple[Annotated[Real, AS_FACTOR], ...], says("24 numbers, from midnight UTC.")
+    ] = (ONE,) * 24
+    by_weekday: Annotated[
+        tuple[Annotated[Real, AS_FACTOR], ...], says("7 numbers, from Monday.")
+    ] = (ONE,) * 7
+    start_weekday: Annotated[int, INTERNAL] = 0  # 0: Monday
+    start_hour: Annotated[int, INTERNAL] = 0
 
 
 class WeekTable:

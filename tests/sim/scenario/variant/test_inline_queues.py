@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import POLICY_NAMES, PolicyName
+from fairlead.sim.fields import GPU
 from fairlead.sim.scenario.form.scenario_form import (
     ClusterForm,
     NodeGroupForm,
@@ -140,13 +141,13 @@ def trees(draw: st.DrawFn) -> list[QueueForm]:
     for root in range(draw(st.integers(1, 3))):
         leaves = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
         own = draw(st.none() | st.integers(sum(leaves), sum(leaves) + 1))
-        guaranteed = None if own is None else {"gpu": own * 1000}
+        guaranteed = None if own is None else {GPU: own * 1000}
         queues.append(QueueForm(name=f"root{root}", guaranteed=guaranteed))
         queues += [
             QueueForm(
                 name=f"leaf{root}{leaf}",
                 parent=f"root{root}",
-                guaranteed={"gpu": amount * 1000},
+                guaranteed={GPU: amount * 1000},
                 weight=Decimal(draw(st.integers(1, 5))),
             )
             for leaf, amount in enumerate(leaves)
@@ -158,7 +159,7 @@ def trees(draw: st.DrawFn) -> list[QueueForm]:
 @given(queues=trees())
 def test_what_leaves_are_guaranteed_does_not_depend_on_the_rules(queues: list[QueueForm]) -> None:
     """And nothing of the cluster gets lost: quota under Kueue and all mins are its 30 GPUs."""
-    cluster = ClusterForm(nodes=(NodeGroupForm(name="node", capacity={"gpu": 30_000}),))
+    cluster = ClusterForm(nodes=(NodeGroupForm(name="node", capacity={GPU: 30_000}),))
     spec = SpecForm(cluster=cluster, queues=tuple(queues), work=())
     tree = QueueTree(queues, cluster)
     leaves = {queue.name: queue.guaranteed for queue in queues if tree.is_leaf(queue)}
@@ -168,13 +169,13 @@ def test_what_leaves_are_guaranteed_does_not_depend_on_the_rules(queues: list[Qu
         state = result.assembled.state
         held = {name: queue.guaranteed[-1] for name, queue in state.queues.items()}
         named = {str(name): amount for name, amount in held.items() if name in leaves}
-        assert named == {name: (own or {}).get("gpu") for name, own in leaves.items()}
+        assert named == {name: (own or {}).get(GPU) for name, own in leaves.items()}
         if policy != "kai":
             assert sum(amount or 0 for amount in held.values()) == 30_000
 
 
 def test_a_queue_may_have_the_name_that_we_would_choose() -> None:
-    cluster = ClusterForm(nodes=(NodeGroupForm(name="node", capacity={"gpu": 4000}),))
+    cluster = ClusterForm(nodes=(NodeGroupForm(name="node", capacity={GPU: 4000}),))
     queues = (QueueForm(name="cluster"), QueueForm(name="left-over"))
     spec = SpecForm(cluster=cluster, queues=queues, work=())
     names = []

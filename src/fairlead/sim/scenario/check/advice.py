@@ -5,7 +5,7 @@ from typing import Final
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
-from fairlead.sim.scenario.form.fields import as_written, full_name
+from fairlead.sim.fields import as_written, short_name
 from fairlead.sim.scenario.form.scenario_form import QueueForm, SpecForm
 from fairlead.sim.scenario.form.work_form import WorkForm, written_jobs
 from fairlead.sim.scenario.rule_set import RuleSet, ScenarioWarning
@@ -39,8 +39,9 @@ def _of_nothing(
     path: Path, amounts: Mapping[str, int] | None, known: Collection[str]
 ) -> Iterator[ScenarioWarning]:
     there = sorted(set(known) - {_PODS})
-    for written in amounts or ():
-        if full_name(written) not in known and written != _PODS:
+    for resource in amounts or ():
+        if resource not in known and resource != _PODS:
+            written = short_name(resource)
             message = f"found {quote(written)}, which no node ever has: it has no effect"
             named = f"name {', '.join(there)}" if there else "add it to the capacity of nodes"
             fix = did_you_mean(written, as_written(there)) or named

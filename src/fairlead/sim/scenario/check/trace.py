@@ -14,9 +14,9 @@ from fairlead.errors import Finding, Severity
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.sim.engine.job import Job
+from fairlead.sim.fields import MORE_THAN_ANY, MOST_BASE_UNITS
 from fairlead.sim.scenario.check.room import Gang, Kind, Lack, Room
 from fairlead.sim.scenario.check.work import JobNames, Offer
-from fairlead.sim.scenario.form.fields import MORE_THAN_ANY, MOST_BASE_UNITS
 from fairlead.sim.scenario.work_part import TraceWork
 from fairlead.sim.traces.jobs_of_trace import CUT_OFF, jobs_of_trace
 from fairlead.sim.traces.tally import BROKEN_ROW, TraceTally

@@ -9,7 +9,7 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from fairlead.sim.scenario.form.fields import DURATION, SCHEMAS, DurationMs
+from fairlead.sim.fields import DURATION, SCHEMAS, DurationMs, fields_in_file
 from fairlead.sim.scenario.form.scenario_form import ScenarioForm
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -70,11 +70,12 @@ class _Maker:
         if name not in self.definitions:
             self.definitions[name] = {}  # a form within itself finds its name
             origin = get_origin(kind.cls) or kind.cls
+            fields = list(fields_in_file(kind))
             self.definitions[name] = {
                 "type": "object",
                 "description": (origin.__doc__ or "").partition("\n")[0],
-                "properties": {field.encode_name: self.schema(field.type) for field in kind.fields},
-                "required": [field.encode_name for field in kind.fields if field.required],
+                "properties": {name: self.schema(field.type) for name, field in fields},
+                "required": [name for name, field in fields if field.required],
                 "additionalProperties": False,
             }
         return name

@@ -10,17 +10,17 @@ import msgspec
 from msgspec import Meta
 
 from fairlead.policy.contract import PolicyName
-from fairlead.sim.scenario.form.fields import (
+from fairlead.sim.fields import (
     AsWritten,
     DurationMs,
     Factor,
     Quantities,
     TimeMs,
     Whole,
-    in_file,
     says,
 )
-from fairlead.sim.scenario.form.work_form import ONE, WorkForm
+from fairlead.sim.scenario.form.work_form import WorkForm
+from fairlead.sim.work.number import ONE
 
 API_VERSION: Final = "fairlead/v1"
 KIND: Final = "Scenario"
@@ -33,7 +33,7 @@ FIRST_MONDAY_MS: Final = 1_767_571_200_000  # 2026-01-05T00:00:00Z
 NodeCount: TypeAlias = Annotated[int, Meta(ge=1, le=MOST_NODES)]
 
 
-class TaintForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class TaintForm(msgspec.Struct, frozen=True, kw_only=True):
     """Keeps away pods that do not tolerate it."""
 
     key: str
@@ -41,7 +41,7 @@ class TaintForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
 
 
-class NodeGroupForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class NodeGroupForm(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that are alike: NAME-1, NAME-2 and so on, or NAME alone without a count."""
 
     name: str
@@ -51,7 +51,7 @@ class NodeGroupForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     taints: tuple[TaintForm, ...] = ()
 
 
-class NodeChangeForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class NodeChangeForm(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that fail, or are added."""
 
     at_ms: Annotated[DurationMs, says("Since the start.")]
@@ -60,14 +60,14 @@ class NodeChangeForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     add: NodeGroupForm | None = None
 
 
-class ClusterForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class ClusterForm(msgspec.Struct, frozen=True, kw_only=True):
     """The nodes, and what happens to them."""
 
     nodes: tuple[NodeGroupForm, ...] = ()
     changes: tuple[NodeChangeForm, ...] = ()
 
 
-class QueueForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class QueueForm(msgspec.Struct, frozen=True, kw_only=True):
     """A queue under any rule set; queues that name it as parent are below it."""
 
     name: str
@@ -83,7 +83,7 @@ class QueueForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     ] = None
 
 
-class WindowForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class WindowForm(msgspec.Struct, frozen=True, kw_only=True):
     """Which past use counts."""
 
     type: Literal["sliding", "tumbling", "cron"] = "sliding"
@@ -93,7 +93,7 @@ class WindowForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     time_zone: str | None = None
 
 
-class UsageForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class UsageForm(msgspec.Struct, frozen=True, kw_only=True):
     """How past use counts, under rules that look at it."""
 
     k: Annotated[Factor | None, says("How much it counts; 0: not at all.")] = None
@@ -105,7 +105,7 @@ class UsageForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     fetch_interval_ms: Annotated[DurationMs, says("How often the scheduler asks.")] = 60_000
 
 
-class PolicyForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
     """Rules to run the work under."""
 
     policy: PolicyName
@@ -120,7 +120,7 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     ] = {}
 
 
-class CycleForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class CycleForm(msgspec.Struct, frozen=True, kw_only=True):
     """When the scheduler looks."""
 
     at_most_every_ms: Annotated[
@@ -130,7 +130,7 @@ class CycleForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     look_again_ms: Annotated[DurationMs, says("Where time alone may change a decision.")] = 60_000
 
 
-class PodsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class PodsForm(msgspec.Struct, frozen=True, kw_only=True):
     """What pods need to start and to stop."""
 
     grace_ms: Annotated[DurationMs, says("From its eviction until it has stopped.")] = 0
@@ -138,7 +138,7 @@ class PodsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     restart_ms: Annotated[DurationMs, says("In addition, after an eviction.")] = 0
 
 
-class OrderFaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class OrderFaultsForm(msgspec.Struct, frozen=True, kw_only=True):
     """How often an order about one pod goes wrong: chances, which add up to 1 at most."""
 
     refused: Annotated[Factor, says("The cluster refuses it at once.")] = NEVER
@@ -147,7 +147,7 @@ class OrderFaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file)
     delay_ms: Annotated[DurationMs, says("Of a late order.")] = 10_000
 
 
-class FaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class FaultsForm(msgspec.Struct, frozen=True, kw_only=True):
     """Orders that the cluster does not carry out at once; else it carries out all of them."""
 
     bind: Annotated[OrderFaultsForm, says("Of orders to start a pod.")] = OrderFaultsForm()
@@ -157,7 +157,7 @@ class FaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     ] = 30_000
 
 
-class SpecForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class SpecForm(msgspec.Struct, frozen=True, kw_only=True):
     """What to simulate."""
 
     start_ms: Annotated[
@@ -178,13 +178,13 @@ class SpecForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     work: tuple[WorkForm, ...]
 
 
-class MetadataForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class MetadataForm(msgspec.Struct, frozen=True, kw_only=True):
     """What the scenario is called."""
 
     name: str
 
 
-class ScenarioForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class ScenarioForm(msgspec.Struct, frozen=True, kw_only=True):
     """A simulation: cluster, queues, rules and work."""
 
     api_version: Literal["fairlead/v1"]

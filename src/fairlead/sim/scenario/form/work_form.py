@@ -1,43 +1,38 @@
 """How a scenario file describes its work: explicit jobs, arrivals, backlogs and traces."""
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
-from typing import Annotated, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from fairlead.manifest.text.path import Path
-from fairlead.sim.scenario.form.fields import (
+from fairlead.sim.fields import (
     DurationMs,
     Factor,
     Positive,
     PositiveFactor,
     Quantities,
-    TimeMs,
     Whole,
-    in_file,
     says,
 )
-from fairlead.sim.traces.column_map import AmountUnit, TimeUnit
-from fairlead.sim.work.number import MOST
-
-ONE: Final = Decimal(1)
+from fairlead.sim.traces.trace_rules import TraceRules
+from fairlead.sim.work.arrivals import At, Every
+from fairlead.sim.work.number import MOST, ONE
+from fairlead.sim.work.rate import WeekPattern
 
 WholeNumber = TypeVar("WholeNumber")
 RealNumber = TypeVar("RealNumber")
 
 
-class UniformForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True, rename=in_file):
+class UniformForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True):
     """Everything between two bounds, equally often."""
 
     at_least: WholeNumber
     at_most: WholeNumber
 
 
-class ExponentialForm(
-    msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True, rename=in_file
-):
+class ExponentialForm(msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True):
     """Without a memory: the mean before the bounds."""
 
     mean: RealNumber
@@ -45,9 +40,7 @@ class ExponentialForm(
     at_most: WholeNumber | None = None
 
 
-class LognormalForm(
-    msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True, rename=in_file
-):
+class LognormalForm(msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True):
     """As run times often are: median or mean, and sigma; 1 is a factor of 2.7."""
 
     median: RealNumber | None = None
@@ -57,9 +50,7 @@ class LognormalForm(
     at_most: WholeNumber | None = None
 
 
-class WeibullForm(
-    msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True, rename=in_file
-):
+class WeibullForm(msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True):
     """Exponential, stretched: 63 % are below the scale; a shape below 1 has a heavier tail."""
 
     scale: RealNumber
@@ -68,7 +59,7 @@ class WeibullForm(
     at_most: WholeNumber | None = None
 
 
-class ParetoForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True, rename=in_file):
+class ParetoForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True):
     """The heaviest tail: (atLeast / x) ** alpha are above x."""
 
     at_least: WholeNumber
@@ -76,16 +67,14 @@ class ParetoForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True
     at_most: WholeNumber | None = None
 
 
-class SeenForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True, rename=in_file):
+class SeenForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True):
     """A value that was seen, and how often against the others."""
 
     value: WholeNumber
     weight: Factor = ONE
 
 
-class DrawnForm(
-    msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True, rename=in_file
-):
+class DrawnForm(msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True):
     """Drawn anew for each job, in exactly one of these ways."""
 
     uniform: UniformForm[WholeNumber] | None = None
@@ -100,101 +89,24 @@ DrawnTime: TypeAlias = DrawnForm[DurationMs, DurationMs]
 DrawnCount: TypeAlias = DrawnForm[Whole, PositiveFactor]
 
 
-class TimeColumnForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """A column with moments or lengths of time."""
-
-    name: str
-    unit: TimeUnit = "s"
-
-
-class AmountColumnForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """A column with amounts of one resource."""
-
-    name: str
-    unit: AmountUnit = "one"
-
-
-class ColumnsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """What the columns of a table mean."""
-
-    submit: TimeColumnForm
-    run: TimeColumnForm | None = None
-    start: TimeColumnForm | None = None
-    end: TimeColumnForm | None = None
-    wait: TimeColumnForm | None = None
-    asked: TimeColumnForm | None = None
-    id: str | None = None
-    user: str | None = None
-    group: str | None = None
-    queue: str | None = None
-    amounts: Annotated[dict[str, AmountColumnForm], says("By resource.")] = {}
-    amounts_of: Literal["job", "pod"] = "job"
-    pods: str | None = None
-    priority: str | None = None
-    names: Annotated[tuple[str, ...], says("Of all columns, if the table has no heading.")] = ()
-    separator: str = ","
-
-
-class TraceQueuesForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """Which queue a job of the trace belongs to."""
-
-    by: Annotated[Literal["queue", "group", "user"], says("What decides.")] = "queue"
-    named: Annotated[dict[str, str], says("The queue of each name in the trace.")] = {}
-    others: Annotated[
-        str, says("Of the rest: text with {queue}, {group} or {user}; empty: dropped.")
-    ] = "{queue}"
-    untold: Annotated[str, says("Where the trace does not say; empty: dropped.")] = "default"
-
-
-class MissingForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """What a job requests of resources that its trace does not have."""
-
-    per_gpu: Quantities = {}
-    per_cpu: Quantities = {}
-    per_job: Quantities = {}
-
-
-class TraceForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class TraceForm(TraceRules, frozen=True, kw_only=True):
     """Jobs that a real cluster once had."""
 
     path: Annotated[str, says("The log, seen from the folder of this file; may be gzipped.")]
-    kind: Annotated[
-        Literal["swf", "sacct", "csv"] | None, says("Else recognised from the file.")
-    ] = None
-    columns: ColumnsForm | None = None
-    time_zone: Annotated[str, says("Of times without one.")] = "UTC"
-    from_ms: Annotated[DurationMs | None, says("Since the first job of the trace.")] = None
-    until_ms: Annotated[DurationMs | None, says("Jobs that came then are cut off.")] = None
-    from_time_ms: Annotated[TimeMs | None, says("The same by date.")] = None
-    until_time_ms: TimeMs | None = None
-    first_jobs: Annotated[Positive | None, says("No more than that.")] = None
-    submit_scale: Annotated[PositiveFactor, says("0.5: jobs come twice as fast.")] = ONE
-    run_scale: Annotated[PositiveFactor, says("0.5: jobs run half as long.")] = ONE
-    queues: TraceQueuesForm = TraceQueuesForm()
-    processors: Annotated[
-        Literal["cpu", "gpu"], says("What the processors of a trace without GPUs are.")
-    ] = "cpu"
-    missing: MissingForm = MissingForm()
-    pod_at_most: Annotated[Quantities, says("A job with more is cut into several pods.")] = {}
-    gang: Annotated[bool, says("All pods start together; else one is enough.")] = True
-    priority: Annotated[int, says("Of jobs whose trace has none.")] = 0
-    preemptible: bool = True
-    checkpoint_ms: DurationMs | None = None
-    allow_broken: Annotated[bool, says("Read on although many rows are broken.")] = False
 
 
 PodCount: TypeAlias = Annotated[int, Meta(ge=1, le=MOST)]
 RunTime: TypeAlias = DurationMs | Literal["forever"] | DrawnTime
 
 
-class NamesForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class NamesForm(msgspec.Struct, frozen=True, kw_only=True):
     """Several names: each job draws one, or takes the next."""
 
     drawn: Annotated[dict[str, Factor] | None, says("Names, and how often each is drawn.")] = None
     in_turn: Annotated[tuple[str, ...] | None, says("The first job has the first name.")] = None
 
 
-class JobForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class JobForm(msgspec.Struct, frozen=True, kw_only=True):
     """One job."""
 
     name: Annotated[str | None, says("Else that of the source with a number.")] = None
@@ -212,7 +124,7 @@ class JobForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     node_labels: dict[str, str] = {}
 
 
-class ShapeForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class ShapeForm(msgspec.Struct, frozen=True, kw_only=True):
     """What jobs are like; of several shapes each job draws one."""
 
     weight: Annotated[Factor, says("How often it is drawn, against the others.")] = ONE
@@ -229,42 +141,18 @@ class ShapeForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     node_labels: dict[str, str] = {}
 
 
-class PatternForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """How busy hours and days are against each other; the mean over a week stays."""
-
-    by_hour: Annotated[tuple[Factor, ...], says("24 numbers, from midnight UTC.")] = (ONE,) * 24
-    by_weekday: Annotated[tuple[Factor, ...], says("7 numbers, from Monday.")] = (ONE,) * 7
-
-
-class AtForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """At given times."""
-
-    times: tuple[DurationMs, ...]
-    jobs: Positive = 1
-
-
-class EveryForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """Again and again."""
-
-    interval_ms: DurationMs
-    jobs: Positive = 1
-    jitter_ms: Annotated[DurationMs, says("Each comes up to so much late.")] = 0
-    from_ms: DurationMs = 0
-    until_ms: DurationMs | None = None
-
-
-class PoissonForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class PoissonForm(msgspec.Struct, frozen=True, kw_only=True):
     """By chance: so many an hour, or so much load."""
 
     per_hour: Annotated[PositiveFactor | None, says("On average over a week.")] = None
     load: Annotated[PositiveFactor | None, says("1 would keep all of the resource busy.")] = None
     load_of: Annotated[str | None, says("Which resource; else GPUs, or cpu without any.")] = None
-    pattern: PatternForm = PatternForm()
+    pattern: WeekPattern = WeekPattern()
     from_ms: DurationMs = 0
     until_ms: DurationMs | None = None
 
 
-class BurstsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class BurstsForm(msgspec.Struct, frozen=True, kw_only=True):
     """Many at once, at times by chance; the rate is that of bursts."""
 
     per_hour: PositiveFactor | None = None
@@ -272,21 +160,21 @@ class BurstsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     load_of: str | None = None
     jobs: Annotated[Positive | DrawnCount, says("Of a burst.")]
     spread_ms: Annotated[DurationMs, says("Each comes up to so much after the burst began.")] = 0
-    pattern: PatternForm = PatternForm()
+    pattern: WeekPattern = WeekPattern()
     from_ms: DurationMs = 0
     until_ms: DurationMs | None = None
 
 
-class ArrivalsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class ArrivalsForm(msgspec.Struct, frozen=True, kw_only=True):
     """When jobs come, in exactly one of these ways."""
 
-    at: AtForm | None = None
-    every: EveryForm | None = None
+    at: At | None = None
+    every: Every | None = None
     poisson: PoissonForm | None = None
     bursts: BurstsForm | None = None
 
 
-class BacklogForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class BacklogForm(msgspec.Struct, frozen=True, kw_only=True):
     """Work without end: when there is too little of it, there comes more."""
 
     jobs: Annotated[Positive, says("So many at any time.")]
@@ -297,7 +185,7 @@ class BacklogForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     until_ms: DurationMs | None = None
 
 
-class WorkForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+class WorkForm(msgspec.Struct, frozen=True, kw_only=True):
     """A source of work: jobs, or a trace, or shapes with arrivals or a backlog."""
 
     name: Annotated[str, says("Its jobs are called after it.")]

@@ -21,7 +21,6 @@ from fairlead.policy.contract import PolicyName, Settings
 from fairlead.policy.kai.api import IncrementalShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.sim.engine.workload_maker import AddressBook
-from fairlead.sim.scenario.form.fields import full_names
 from fairlead.sim.scenario.form.scenario_form import PolicyForm
 from fairlead.sim.scenario.kai.objects import kai_address_book, kai_objects
 from fairlead.sim.scenario.kai.simulator_file import (
@@ -102,7 +101,7 @@ class KaiRuleSet(RuleSet):
         """Yield the first resource of which Queues have no quota; not those that no node has."""
         for queue in tree.queues:
             fields = (queue.guaranteed, queue.limit, queue.borrow_limit)
-            for name in (name for amounts in fields for name in full_names(amounts)):
+            for name in (name for amounts in fields for name in amounts or ()):
                 if name in tree.most and name not in ("cpu", "memory") and not is_gpu(name):
                     yield tree.path(queue), f"found {name}, which queues under kai have no quota of"
                     return

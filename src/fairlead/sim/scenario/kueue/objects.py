@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from fairlead.model.quantity import format_amount
-from fairlead.sim.scenario.form.fields import full_names
 from fairlead.sim.scenario.form.scenario_form import QueueForm
 from fairlead.sim.scenario.variant.objects import MadeObject
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
@@ -47,7 +46,7 @@ def _cluster_queue(tree: QueueTree, queue: QueueForm, above: str) -> dict[str, A
     quotas = _quotas(
         tree.guaranteed(queue),
         _borrowed(tree.ceiling(queue), tree.guaranteed(queue)),
-        full_names(queue.lend_limit),
+        queue.lend_limit or {},
     )
     # A resource without quotas must be covered all the same, or Kueue would admit no use of it.
     for resource, amount in tree.most.items():
@@ -67,7 +66,7 @@ def _cohort(tree: QueueTree, queue: QueueForm, above: str) -> dict[str, Any]:
     whole, below = tree.guaranteed(queue), tree.guaranteed_below(queue.name)
     own = {name: max(0, amount - below.get(name, 0)) for name, amount in whole.items()}
     known = {name: max(amount, below.get(name, 0)) for name, amount in whole.items()}
-    quotas = _quotas(own, _borrowed(tree.ceiling(queue), known), full_names(queue.lend_limit))
+    quotas = _quotas(own, _borrowed(tree.ceiling(queue), known), queue.lend_limit or {})
     spec = {"parentName": above, "fairSharing": {"weight": queue.weight}, **_groups(quotas)}
     return _object("Cohort", queue.name, spec)
 

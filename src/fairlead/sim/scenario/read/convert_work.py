@@ -6,32 +6,27 @@ from fractions import Fraction
 from pathlib import Path as FilePath
 from typing import Any, Final
 
-import msgspec
+from msgspec.structs import replace
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.sim.engine.job import Job
-from fairlead.sim.scenario.form.fields import GPU, full_name, full_names, in_file
+from fairlead.sim.fields import GPU, full_name, in_file
 from fairlead.sim.scenario.form.work_form import (
-    AmountColumnForm,
     ArrivalsForm,
     BurstsForm,
-    ColumnsForm,
     DrawnForm,
     JobForm,
     NamesForm,
-    PatternForm,
     PoissonForm,
     ShapeForm,
-    TimeColumnForm,
     TraceForm,
     WorkForm,
 )
 from fairlead.sim.scenario.variant.nodes import ErrorReport
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
-from fairlead.sim.traces.column_map import AmountColumn, ColumnMap, TimeColumn
 from fairlead.sim.traces.trace_job import TraceError
-from fairlead.sim.traces.trace_rules import MissingAmounts, QueueRule, TraceRules, check_rules
-from fairlead.sim.work.arrivals import Arrivals, At, Bursts, Every, Poisson
+from fairlead.sim.traces.trace_rules import TraceRules, check_rules
+from fairlead.sim.work.arrivals import Arrivals, Bursts, Poisson
 from fairlead.sim.work.defects import work_defects
 from fairlead.sim.work.description import ArrivingWork, Backlog, Drawn, InTurn, Names
 from fairlead.sim.work.job_shape import JobShape
@@ -91,54 +86,20 @@ def _curve(value: DrawnForm[int, int | Decimal]) -> Number:
 
 def trace_rules(source: str, form: TraceForm) -> TraceRules:
     """Return the rules; jobs are called after the *source*, so that two traces do not collide."""
-    queues, missing = form.queues, form.missing
-    return TraceRules(
-        kind=form.kind,
-        columns=None if form.columns is None else _columns(form.columns),
-        time_zone=form.time_zone,
-        from_ms=form.from_ms,
-        until_ms=form.until_ms,
-        from_unix_ms=form.from_time_ms,
-        until_unix_ms=form.until_time_ms,
-        first_jobs=form.first_jobs,
-        submit_scale=Fraction(form.submit_scale),
-        run_scale=Fraction(form.run_scale),
-        queues=QueueRule(
-            by=queues.by,
-            named=queues.named,
-            others=queues.others or None,
-            untold=queues.untold or None,
-        ),
-        processors=form.processors,
-        missing=MissingAmounts(
-            per_gpu=full_names(missing.per_gpu),
-            per_cpu=full_names(missing.per_cpu),
-            per_job=full_names(missing.per_job),
-        ),
-        pod_at_most=full_names(form.pod_at_most),
-        gang=form.gang,
-        default_priority=form.priority,
-        preemptible=form.preemptible,
-        checkpoint_ms=form.checkpoint_ms,
-        job_kind=source,
-        name_prefix=f"{source}-",
-        allow_broken=form.allow_broken,
-    )
-
-
-def _columns(form: ColumnsForm) -> ColumnMap:
-    given = {name: getattr(form, name) for name in form.__struct_fields__ if name != "amounts"}
-    times = {
-        name: TimeColumn(name=column.name, unit=column.unit)
-        for name, column in given.items()
-        if isinstance(column, TimeColumnForm)
+    given = {name: getattr(form, name) for name in TraceRules.__struct_fields__}
+    queues, columns = form.queues, form.columns
+    if columns is not None:
+        amounts = {full_name(name): column for name, column in columns.amounts.items()}
+        columns = replace(columns, amounts=amounts)
+    given |= {
+        "columns": columns,
+        "submit_scale": Fraction(form.submit_scale),
+        "run_scale": Fraction(form.run_scale),
+        "queues": replace(queues, others=queues.others or None, untold=queues.untold or None),
+        "job_kind": source,
+        "name_prefix": f"{source}-",
     }
-    amounts = {full_name(name): _amounts(column) for name, column in form.amounts.items()}
-    return ColumnMap(**{**given, **times}, amounts=amounts)
-
-
-def _amounts(form: AmountColumnForm) -> AmountColumn:
-    return msgspec.convert(form, AmountColumn, from_attributes=True)
+    return TraceRules(**given)
 
 
 _KINDS: Final = ("jobs", "arrivals", "backlog", "trace")
@@ -289,16 +250,8 @@ class WorkConverter:
     def _arrivals(self, form: ArrivalsForm, path: Path) -> Arrivals | None:
         if self._only(form, _ARRIVALS, path, "arrivals") is None:
             return None
-        if form.at is not None:
-            return At(submit_ms=form.at.times, jobs=form.at.jobs)
-        if (every := form.every) is not None:
-            return Every(
-                interval_ms=every.interval_ms,
-                jobs=every.jobs,
-                jitter_ms=every.jitter_ms,
-                from_ms=every.from_ms,
-                until_ms=every.until_ms,
-            )
+        if form.at is not None or form.every is not None:
+            return form.at or form.every
         if form.poisson is not None:
             return self._poisson(form.poisson, (*path, "poisson"))
         assert form.bursts is not None
@@ -310,7 +263,7 @@ class WorkConverter:
             return None
         return Poisson(
             rate=rate,
-            pattern=self._pattern(form.pattern),
+            pattern=self._from_start(form.pattern),
             from_ms=form.from_ms,
             until_ms=form.until_ms,
         )
@@ -323,7 +276,7 @@ class WorkConverter:
             rate=rate,
             jobs=number_of(form.jobs),
             spread_ms=form.spread_ms,
-            pattern=self._pattern(form.pattern),
+            pattern=self._from_start(form.pattern),
             from_ms=form.from_ms,
             until_ms=form.until_ms,
         )
@@ -350,15 +303,10 @@ class WorkConverter:
             return None
         return Load(load=form.load, resource=resource, capacity=capacity)
 
-    def _pattern(self, form: PatternForm) -> WeekPattern:
+    def _from_start(self, pattern: WeekPattern) -> WeekPattern:
         in_week_ms = (self._start_ms + _THURSDAY_MS) % WEEK_MS
         weekday, in_day_ms = divmod(in_week_ms, DAY_MS)
-        return WeekPattern(
-            by_hour=form.by_hour,
-            by_weekday=form.by_weekday,
-            start_weekday=weekday,
-            start_hour=in_day_ms // HOUR_MS,
-        )
+        return replace(pattern, start_weekday=weekday, start_hour=in_day_ms // HOUR_MS)
 
     def _job_list(self, work: WorkForm, path: Path) -> JobList | None:
         if not work.jobs:
@@ -401,7 +349,7 @@ class WorkConverter:
             run_ms=form.run_ms if isinstance(form.run_ms, int) else None,
             pods=form.pods,
             min_pods=form.min_pods or form.pods,
-            requests=full_names(form.requests),
+            requests=form.requests,
             priority=form.priority,
             preemptible=form.preemptible,
             checkpoint_ms=form.checkpoint_ms,
@@ -430,7 +378,7 @@ def _shape(form: ShapeForm) -> JobShape:
     return JobShape(
         pods=number_of(form.pods),
         min_pods=form.min_pods,
-        requests=full_names(form.requests),
+        requests=form.requests,
         run_ms=None if isinstance(form.run_ms, str) else number_of(form.run_ms),
         asked_ms=None if form.asked_ms is None else number_of(form.asked_ms),
         priority=form.priority,

@@ -16,7 +16,7 @@ from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.fields import FieldError, amount_of
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.values import Mapping, Value, describe
-from fairlead.sim.scenario.form.fields import (
+from fairlead.sim.fields import (
     AS_WRITTEN,
     DURATION,
     FACTOR,
@@ -25,6 +25,8 @@ from fairlead.sim.scenario.form.fields import (
     POSITIVE_FACTOR,
     QUANTITIES,
     TIME,
+    fields_in_file,
+    full_name,
 )
 
 Form = TypeVar("Form", bound=msgspec.Struct)
@@ -51,18 +53,18 @@ class _Reader:
 
     def struct(self, at: Cursor, written: Mapping, kind: inspect.StructType) -> Any:
         found = {}
-        for field in kind.fields:
+        for name, field in fields_in_file(kind):
             default = field.default
             if default is msgspec.NODEFAULT and field.default_factory is not msgspec.NODEFAULT:
                 default = field.default_factory()
             usual = REQUIRED if default is msgspec.NODEFAULT else default
-            found[field.name] = self.value(at, written, field.encode_name, field.type, usual)
+            found[field.name] = self.value(at, written, name, field.type, usual)
         self._report_misplaced(at, written, kind)
         return kind.cls(**found)
 
     def _report_misplaced(self, at: Cursor, written: Mapping, kind: inspect.StructType) -> None:
         """Report an unknown field that a mapping below has; the cursor reports the others."""
-        known = {field.encode_name for field in kind.fields}
+        known = {name for name, _ in fields_in_file(kind)}
         for key in written:
             places = [] if key in known else list(_places_below(kind, written, key))
             if places:
@@ -138,11 +140,11 @@ class _Reader:
 
 def _places_below(kind: inspect.StructType, written: Mapping, key: str) -> Iterator[str]:
     """Yield which of the mappings that are *written* below have a field *key* and lack it."""
-    for field in kind.fields:
-        name, inner = field.encode_name, written.get(field.encode_name)
+    for name, field in fields_in_file(kind):
+        inner = written.get(name)
         below, _ = _fitting(field.type, inner)
         if isinstance(inner, dict) and isinstance(below, inspect.StructType):
-            if key not in inner and any(key == each.encode_name for each in below.fields):
+            if key not in inner and any(key == each for each, _ in fields_in_file(below)):
                 yield name
             yield from (f"{name}.{place}" for place in _places_below(below, inner, key))
 
@@ -160,7 +162,7 @@ def _fitting(declared: inspect.Type, value: Value) -> tuple[inspect.Type, str | 
     while isinstance(declared, inspect.Metadata):
         form = (declared.extra or {}).get("form", form)
         declared = declared.type
-    if not isinstance(declared, inspect.UnionType):
+    if form is not None or not isinstance(declared, inspect.UnionType):
         return declared, form
     choices = [each for each in declared.types if not isinstance(each, inspect.NoneType)]
     return _fitting(_best(choices, value), value)
@@ -207,7 +209,8 @@ def _quantities(at: Cursor, written: Mapping, key: str, usual: Any) -> Any:
     if written.get(key) is None:
         at.mapping(key, required=usual is REQUIRED)
         return {} if usual is REQUIRED else usual
-    return at.quantities(key, _refuse_beyond_all)
+    amounts = at.quantities(key, _refuse_beyond_all)
+    return {full_name(resource): amount for resource, amount in amounts.items()}
 
 
 def _refuse_beyond_all(resource: str, value: Value) -> None:

@@ -12,7 +12,7 @@ from fairlead.model.node import Node
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.sim.engine.simulation_rules import NodeChange
-from fairlead.sim.scenario.form.fields import added_up, full_names
+from fairlead.sim.fields import added_up
 from fairlead.sim.scenario.form.scenario_form import ClusterForm, NodeGroupForm
 from fairlead.sim.scenario.variant.objects import MadeObject
 
@@ -42,8 +42,7 @@ def node_objects(cluster: ClusterForm) -> Iterator[MadeObject]:
     """Yield all nodes that ever are, as objects."""
     for origin, group in node_groups(cluster):
         capacity = {
-            resource: format_amount(resource, amount)
-            for resource, amount in full_names(group.capacity).items()
+            resource: format_amount(resource, amount) for resource, amount in group.capacity.items()
         }
         taints = [msgspec.to_builtins(taint) for taint in group.taints]
         for name in node_names(group):
@@ -151,4 +150,4 @@ def _names_by_group(cluster: ClusterForm) -> dict[str, list[str]]:
 
 def _whole_capacity(group: NodeGroupForm) -> dict[str, int]:
     count = 1 if group.count is None else group.count
-    return {name: amount * count for name, amount in full_names(group.capacity).items()}
+    return {name: amount * count for name, amount in group.capacity.items()}

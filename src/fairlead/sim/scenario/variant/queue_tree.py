@@ -10,7 +10,7 @@ from typing import Final
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
-from fairlead.sim.scenario.form.fields import added_up, full_names
+from fairlead.sim.fields import added_up
 from fairlead.sim.scenario.form.scenario_form import ClusterForm, QueueForm
 from fairlead.sim.scenario.variant.nodes import ErrorReport, first_capacity, most_capacity
 
@@ -87,9 +87,9 @@ class QueueTree:
         guaranteed = self.guaranteed(queue)
         most = {
             resource: guaranteed.get(resource, 0) + amount
-            for resource, amount in full_names(queue.borrow_limit).items()
+            for resource, amount in (queue.borrow_limit or {}).items()
         }
-        for resource, limit in full_names(queue.limit).items():
+        for resource, limit in (queue.limit or {}).items():
             most[resource] = min(limit, most.get(resource, limit))
         return most
 
@@ -115,8 +115,8 @@ class QueueTree:
         return found
 
     def _add_up(self, queue: QueueForm) -> None:
-        own = full_names(queue.guaranteed)
-        if queue.guaranteed is None:
+        own = queue.guaranteed
+        if own is None:
             own = self.guaranteed_below(queue.name)
         self._guaranteed[queue.name] = {name: own.get(name, 0) for name in self.shared}
 
@@ -128,7 +128,7 @@ def _shared(queues: Sequence[QueueForm], there: Mapping[str, int]) -> tuple[str,
         named = set()
     for queue in queues:
         for amounts in (queue.guaranteed, queue.limit, queue.borrow_limit, queue.lend_limit):
-            named.update(full_names(amounts))
+            named.update(amounts or ())
     return tuple(sorted(named))
 
 

@@ -1,14 +1,15 @@
 """What one field of a scenario may hold, for its reader and for its JSON Schema alike.
 
 In the file an amount is a quantity and a length of time a duration. Here they are whole numbers
-already, and what is written beside the type says how the file has them.
+already, and what is written beside the type says how the file has them. A resource has the name
+that nodes have for it, whatever the file calls it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Final, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, inspect
 
 DURATION: Final = "duration"
 TIME: Final = "time"
@@ -16,6 +17,7 @@ FACTOR: Final = "factor"
 POSITIVE_FACTOR: Final = "positive-factor"
 QUANTITIES: Final = "quantities"
 AS_WRITTEN: Final = "as-written"
+NOT_IN_FILE: Final = "not-in-file"
 
 MOST_BASE_UNITS: Final = 2**63 - 1
 """Of one amount: columns of tables that other programs read have 64 bits."""
@@ -34,17 +36,23 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 DurationMs: TypeAlias = Annotated[int, Meta(extra={"form": DURATION})]
 TimeMs: TypeAlias = Annotated[int, Meta(extra={"form": TIME})]
-Factor: TypeAlias = Annotated[Decimal, Meta(extra={"form": FACTOR})]
-PositiveFactor: TypeAlias = Annotated[Decimal, Meta(extra={"form": POSITIVE_FACTOR})]
+AS_FACTOR: Final = Meta(extra={"form": FACTOR})
+AS_POSITIVE_FACTOR: Final = Meta(extra={"form": POSITIVE_FACTOR})
+Factor: TypeAlias = Annotated[Decimal, AS_FACTOR]
+PositiveFactor: TypeAlias = Annotated[Decimal, AS_POSITIVE_FACTOR]
 Quantities: TypeAlias = Annotated[dict[str, int], Meta(extra={"form": QUANTITIES})]
 AsWritten: TypeAlias = Annotated[dict[str, Any], Meta(extra={"form": AS_WRITTEN})]
 Whole: TypeAlias = Annotated[int, Meta(ge=0)]
 Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 
 
-def says(description: str) -> Meta:
-    """Return what an editor shows beside a field."""
-    return Meta(description=description)
+def says(description: str, name: str | None = None) -> Meta:
+    """Return what an editor shows beside a field, and its *name* where `in_file` has another."""
+    return Meta(description=description, extra=None if name is None else {"name": name})
+
+
+INTERNAL: Final = Meta(extra={"form": NOT_IN_FILE})
+"""Beside a field that no file has."""
 
 
 def in_file(field: str) -> str:
@@ -53,17 +61,25 @@ def in_file(field: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
+def fields_in_file(kind: inspect.StructType) -> Iterator[tuple[str, inspect.Field]]:
+    """Yield the fields of *kind* that a file may have, each with its name there."""
+    for field in kind.fields:
+        about = field.type.extra or {} if isinstance(field.type, inspect.Metadata) else {}
+        if about.get("form") != NOT_IN_FILE:
+            yield about.get("name", in_file(field.name)), field
+
+
 GPU: Final = "nvidia.com/gpu"
-
-
-def full_names(amounts: Mapping[str, int] | None) -> dict[str, int]:
-    """Return *amounts* by the names that nodes have; None is none."""
-    return {full_name(resource): amount for resource, amount in (amounts or {}).items()}
 
 
 def full_name(resource: str) -> str:
     """Return the name that nodes have for *resource*."""
     return GPU if resource == "gpu" else resource
+
+
+def short_name(resource: str) -> str:
+    """Return what scenarios mostly call *resource*."""
+    return "gpu" if resource == GPU else resource
 
 
 def as_written(known: Iterable[str]) -> set[str]:
