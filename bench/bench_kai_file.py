@@ -4,12 +4,12 @@ from fractions import Fraction
 from typing import Final
 
 from bench.harness import Work, benchmark
-from fairlead.sim.scenario.kai.run_simulator_file import run_kai_simulation
 from fairlead.sim.scenario.kai.simulator_file import (
     KaiSimulation,
     SimulatedJobs,
     SimulatedNodes,
     SimulatedQueue,
+    run_kai_simulation,
 )
 
 TWO_QUEUES: Final = KaiSimulation(

@@ -18,7 +18,7 @@ from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
-from fairlead.sim.scenario.kai.objects import kai_address_book
+from fairlead.sim.scenario.kai.rule_set import kai_address_book
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
 from fairlead.sim.traces.trace_rules import QueueRule, TraceRules
 from tests.sim.engine.batch_policies import EasyBackfilling, FirstComeFirstServed

@@ -5,9 +5,8 @@ from pathlib import Path
 import msgspec
 
 from fairlead.explain.text.measures import change_text, measure_text
-from fairlead.sim.report.compare_sides import compare
 from fairlead.sim.report.measure_rows import shown
-from fairlead.sim.report.sides import sides_of
+from fairlead.sim.report.sides import compare, sides_of
 from fairlead.web.page.write_page import write_page
 from tests.sim.report.small_results import small_run, write_result
 from tests.web.browser import opened_browser

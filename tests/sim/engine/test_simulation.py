@@ -28,7 +28,7 @@ from fairlead.sim.engine.job_progress import Delays
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import NodeChange, SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
-from fairlead.sim.scenario.kai.objects import kai_address_book
+from fairlead.sim.scenario.kai.rule_set import kai_address_book
 from tests.model.invariants import check_invariants
 from tests.sim.small_cluster import (
     DEVICE,

@@ -17,7 +17,7 @@ from fairlead.sim.engine.past_use import PastUse, UsageInterest
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
-from fairlead.sim.scenario.kai.objects import kai_address_book
+from fairlead.sim.scenario.kai.rule_set import kai_address_book
 from fairlead.sim.work.source import WorkSource
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.settings import UsageRules

@@ -16,7 +16,7 @@ from fairlead.model.workload import numbered_pod
 from fairlead.sim.engine.events import CapacityChanged, SimulationEvent
 from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.measures.entitlement import EntitlementFollower
-from fairlead.sim.scenario.kai.objects import kai_address_book
+from fairlead.sim.scenario.kai.rule_set import kai_address_book
 from fairlead.sim.scenario.variant.prepare import prepare
 from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, documents, read

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.sim.measures.measures import jain_index, quantile
 from fairlead.sim.measures.queue_books import LevelTable
-from fairlead.sim.measures.summarise import jain_index, quantile
 
 changes = st.lists(st.tuples(st.integers(0, 50), st.integers(-9, 9)), max_size=20)
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairlead.sim.report.compare_sides import compare
-from fairlead.sim.report.sides import ComparedRow, Comparison, Estimate, is_sure, sides_of
+from fairlead.sim.report.sides import ComparedRow, Comparison, Estimate, compare, is_sure, sides_of
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder
 from tests.sim.measures.histories import written

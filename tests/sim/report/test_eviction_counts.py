@@ -4,9 +4,8 @@ import pytest
 
 from fairlead.cli.sim.tables import cell, cluster_columns, queue_columns
 from fairlead.sim.measures.summary import JobMeasures
-from fairlead.sim.report.compare_sides import compare
 from fairlead.sim.report.make_report import make_report
-from fairlead.sim.report.sides import sides_of
+from fairlead.sim.report.sides import compare, sides_of
 from fairlead.sim.results.read_result import StoredResult
 from tests.sim.results.small_runs import contended, run_all
 

@@ -1,6 +1,6 @@
 """Which queues are shown together: levels of the tree, and who is drawn with others."""
 
-from fairlead.sim.report.queue_groups import MOST_MEMBERS, Group, queue_groups
+from fairlead.sim.report.make_report import MOST_MEMBERS, Group, queue_groups
 
 TREE: dict[str, str | None] = {
     "ads": "product",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.sim.results.about import WorkMarks
-from fairlead.sim.run.work_marks import work_marks
+from fairlead.sim.run.run_variant import work_marks
 from fairlead.sim.scenario.settings import with_settings
 from tests.sim.scenario.scenario_files import indented, scenario
 

@@ -14,9 +14,8 @@ from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.settings import SETTABLE, with_settings
 from fairlead.sim.scenario.variant.prepare import Prepared, prepare
-from fairlead.sim.work.arrivals import Every, Poisson
+from fairlead.sim.work.arrivals import Every, Load, Poisson
 from fairlead.sim.work.description import ArrivingWork
-from fairlead.sim.work.rate import Load
 from fairlead.usage.window import Sliding
 from tests.sim.scenario.scenario_files import NODES, QUEUES, WORK, indented, scenario
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.sim.traces.tally import TraceTally
+from fairlead.sim.traces.read_rows import TraceTally
 from fairlead.sim.traces.trace_job import TraceError, TraceKind
 from fairlead.sim.traces.trace_rules import TraceRules
 from tests.scale_examples import scale_examples

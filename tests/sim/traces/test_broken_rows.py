@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.errors import FairleadError
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
-from fairlead.sim.traces.tally import MOST_FINDINGS, TraceTally
+from fairlead.sim.traces.read_rows import MOST_FINDINGS, TraceTally
 from fairlead.sim.traces.trace_job import TraceError
 from fairlead.sim.traces.trace_rules import TraceRules
 from tests.sim.traces.trace_files import OWN_HEAD, jobs_of, written

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.traces.column_map import AmountColumn, ColumnMap, TimeColumn
+from fairlead.sim.traces.csv_rows import AmountColumn, ColumnMap, TimeColumn
 from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY, TraceError, TraceJob
 from fairlead.sim.traces.trace_rules import TraceRules
 from tests.sim.traces.trace_files import OWN_HEAD, jobs_of, own_csv, rows_of, written

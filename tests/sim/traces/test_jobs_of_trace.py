@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.sim.engine.job import Job
-from fairlead.sim.traces.column_map import ColumnMap, TimeColumn
+from fairlead.sim.traces.csv_rows import ColumnMap, TimeColumn
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
-from fairlead.sim.traces.tally import TraceTally
+from fairlead.sim.traces.read_rows import TraceTally
 from fairlead.sim.traces.trace_job import CPU, GPU, TraceError
 from fairlead.sim.traces.trace_rules import MissingAmounts, QueueRule, TraceRules
 from tests.scale_examples import scale_examples

@@ -8,8 +8,7 @@ import pytest
 from fairlead.sim.traces import jobs_of_trace as known_rows
 from fairlead.sim.traces import jobs_of_trace as module
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
-from fairlead.sim.traces.read_rows import read_rows
-from fairlead.sim.traces.tally import TraceTally
+from fairlead.sim.traces.read_rows import TraceTally, read_rows
 from fairlead.sim.traces.trace_rules import TraceRules
 
 HEAD = "job_id,submit_s,run_s,gpus,queue\n"

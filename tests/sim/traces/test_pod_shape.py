@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.sim.traces.job_maker import PodShape, pod_shape
+from fairlead.sim.traces.jobs_of_trace import PodShape, pod_shape
 from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY, MOST_PODS, Asks
 from fairlead.sim.traces.trace_rules import MissingAmounts, TraceRules
 from tests.text_table import number, rows

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from fairlead.sim.traces.tally import TraceTally
+from fairlead.sim.traces.read_rows import TraceTally
 from fairlead.sim.traces.trace_job import CPU, GPU
 from tests.shared_folder import shared_file
 from tests.sim.traces.trace_files import HOUR_MS, jobs_of, rows_of

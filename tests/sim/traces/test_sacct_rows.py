@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.traces.tally import TraceTally
+from fairlead.sim.traces.read_rows import TraceTally
 from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY, TraceError, TraceJob
 from fairlead.sim.traces.trace_rules import TraceRules
 from tests.sim.traces.trace_files import jobs_of, rows_of, written

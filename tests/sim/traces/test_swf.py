@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.sim.traces.read_rows import TraceTally
 from fairlead.sim.traces.swf import read_swf_line
-from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.traces.trace_job import CPU, MEMORY, RowError, TraceError, TraceJob
 from fairlead.sim.traces.trace_rules import TraceRules
 from tests.sim.traces.trace_files import jobs_of, rows_of, written

@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from fairlead.sim.traces.column_map import ColumnMap, TimeColumn
+from fairlead.sim.traces.csv_rows import ColumnMap, TimeColumn
 from fairlead.sim.traces.trace_format import row_reader_of
 from fairlead.sim.traces.trace_job import TraceError, TraceKind
 from fairlead.sim.traces.trace_rules import TraceRules

@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo
 
 from fairlead.sim.engine.job import Job
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
-from fairlead.sim.traces.read_rows import read_rows
-from fairlead.sim.traces.tally import TraceTally
+from fairlead.sim.traces.read_rows import TraceTally, read_rows
 from fairlead.sim.traces.trace_format import row_reader_of
 from fairlead.sim.traces.trace_job import TraceJob
 from fairlead.sim.traces.trace_rules import TraceRules

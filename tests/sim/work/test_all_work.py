@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.sim.engine.job import Job
-from fairlead.sim.work.arrivals import At, Every, Poisson
+from fairlead.sim.work.arrivals import At, Every, PerHour, Poisson
 from fairlead.sim.work.description import ArrivingWork, Backlog
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Exponential
-from fairlead.sim.work.rate import PerHour
 from fairlead.sim.work.source import AllWork, make_source, merged
 from tests.scale_examples import scale_examples
 

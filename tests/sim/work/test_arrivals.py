@@ -8,10 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.sim.work.arrivals import Arrivals, At, Bursts, Every, Poisson, arrival_times
+from fairlead.sim.work.arrivals import (
+    DAY_MS,
+    HOUR_MS,
+    WEEK_MS,
+    Arrivals,
+    At,
+    Bursts,
+    Every,
+    PerHour,
+    Poisson,
+    WeekPattern,
+    arrival_times,
+)
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Uniform
-from fairlead.sim.work.rate import DAY_MS, HOUR_MS, WEEK_MS, PerHour, WeekPattern
 from tests.scale_examples import scale_examples
 
 SHAPES = (JobShape(requests={"gpu": 1}, run_ms=1_000),)

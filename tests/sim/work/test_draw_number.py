@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.sim.work.draw_number import drawing
 from fairlead.sim.work.number import (
     HIGHEST,
     Curve,
@@ -20,6 +19,7 @@ from fairlead.sim.work.number import (
     Pareto,
     Uniform,
     Weibull,
+    drawing,
 )
 from tests.scale_examples import scale_examples
 

@@ -4,11 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from fairlead.sim.work.arrivals import Arrivals, At, Bursts, Every, Poisson
+from fairlead.sim.work.arrivals import Arrivals, At, Bursts, Every, Load, PerHour, Poisson
 from fairlead.sim.work.description import ArrivingWork, expected_jobs
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Uniform
-from fairlead.sim.work.rate import Load, PerHour
 from fairlead.sim.work.source import make_source
 
 HOUR_MS = 3_600_000

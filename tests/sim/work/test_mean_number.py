@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.sim.work.draw_number import drawing
-from fairlead.sim.work.mean_number import mean_number
 from fairlead.sim.work.number import (
     Curve,
     Empirical,
@@ -21,6 +19,8 @@ from fairlead.sim.work.number import (
     Pareto,
     Uniform,
     Weibull,
+    drawing,
+    mean_number,
 )
 from tests.scale_examples import scale_examples
 

@@ -5,11 +5,20 @@ from fractions import Fraction
 
 import pytest
 
-from fairlead.sim.work.arrivals import Arrivals, Bursts, Poisson
+from fairlead.sim.work.arrivals import (
+    HOUR_MS,
+    WEEK_MS,
+    Arrivals,
+    Bursts,
+    Load,
+    PerHour,
+    Poisson,
+    WeekPattern,
+    arrivals_per_hour,
+)
 from fairlead.sim.work.description import ArrivingWork
 from fairlead.sim.work.job_shape import JobShape, mean_resource_time
 from fairlead.sim.work.number import Empirical, LogNormal, Number, Pareto, Uniform
-from fairlead.sim.work.rate import HOUR_MS, WEEK_MS, Load, PerHour, WeekPattern, arrivals_per_hour
 from fairlead.sim.work.source import make_source
 
 SINGLE = JobShape(requests={"gpu": 1_000, "cpu": 4_000}, run_ms=HOUR_MS, weight=80)

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 import fairlead
 from fairlead.sim.engine.job import Job
-from fairlead.sim.work.arrivals import At, Bursts, Every, Poisson
+from fairlead.sim.work.arrivals import At, Bursts, Every, Load, PerHour, Poisson, WeekPattern
 from fairlead.sim.work.description import ArrivingWork, Drawn, InTurn, WorkDescription
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Empirical, Exponential, LogNormal, Uniform
-from fairlead.sim.work.rate import Load, PerHour, WeekPattern
 from fairlead.sim.work.source import make_source
 from tests.scale_examples import scale_examples
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.sim.work.rate import (
+from fairlead.sim.work.arrivals import (
     DAY_MS,
     FINENESS,
     HOUR_MS,

@@ -6,7 +6,16 @@ import msgspec
 import pytest
 
 from fairlead.manifest.text.path import path_text
-from fairlead.sim.work.arrivals import Arrivals, At, Bursts, Every, Poisson
+from fairlead.sim.work.arrivals import (
+    Arrivals,
+    At,
+    Bursts,
+    Every,
+    Load,
+    PerHour,
+    Poisson,
+    WeekPattern,
+)
 from fairlead.sim.work.defects import way_of, work_defects
 from fairlead.sim.work.description import ArrivingWork, Backlog, Drawn, InTurn
 from fairlead.sim.work.job_shape import JobShape
@@ -19,7 +28,6 @@ from fairlead.sim.work.number import (
     Uniform,
     Weibull,
 )
-from fairlead.sim.work.rate import Load, PerHour, WeekPattern
 
 SHAPE = JobShape(requests={"gpu": 1_000}, run_ms=1_000)
 GOOD = ArrivingWork(name="s", queue="q", shapes=(SHAPE,), arrivals=Every(interval_ms=10))

@@ -24,7 +24,7 @@ def simulation_findings(
     if len(names) != 1 or not _may_be_simulated(Path(names[0])):
         return None
     from fairlead.cli.sim.kai_file import FORMAT, is_share_simulation
-    from fairlead.sim.scenario.read.read_file import is_scenario, read_simulation
+    from fairlead.sim.scenario.read.read_scenario import is_scenario, read_simulation
 
     documents = read_documents(names, Findings())
     is_foreign = is_share_simulation(documents)

@@ -11,13 +11,13 @@ from fairlead.explain.text.measures import change_text, measure_text
 from fairlead.explain.text.names import printable
 from fairlead.explain.text.whole_file import write_whole
 from fairlead.policy.contract import POLICY_NAMES
-from fairlead.sim.report.compare_sides import compare
 from fairlead.sim.report.report_page import ShownResource
 from fairlead.sim.report.sides import (
     ComparedRow,
     Comparison,
     Estimate,
     Side,
+    compare,
     is_sure,
     seeds_remark,
     sides_of,

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from fairlead.manifest.text.documents import Document
-from fairlead.sim.scenario.read.read_file import SimulationFile
+from fairlead.sim.scenario.read.read_scenario import SimulationFile
 
 FORMAT: Final = "file of KAI's simulator"
 OUTPUTS: Final = frozenset({"table", "csv"})
@@ -18,7 +18,7 @@ OUTPUTS: Final = frozenset({"table", "csv"})
 
 def is_share_simulation(documents: Sequence[Document]) -> bool:
     """Return whether *documents* are one file of KAI's simulator."""
-    from fairlead.sim.scenario.read.read_file import simulator_of
+    from fairlead.sim.scenario.read.read_scenario import simulator_of
 
     return simulator_of(documents) is not None
 

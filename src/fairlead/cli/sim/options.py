@@ -15,7 +15,7 @@ from fairlead.cli.sim.kai_file import FORMAT, is_readable
 from fairlead.explain.text.names import printable
 from fairlead.policy.contract import POLICY_NAMES
 from fairlead.sim.results.result_folder import RESULTS, free_folder
-from fairlead.sim.scenario.read.read_file import SimulationFile, read_simulation
+from fairlead.sim.scenario.read.read_scenario import SimulationFile, read_simulation
 from fairlead.sim.scenario.scenario import Scenario, Variant, rule_sets
 from fairlead.sim.scenario.settings import SETTABLE, WithoutEffect, settings_without_effect
 from fairlead.sim.scenario.variant.prepare import prepare

@@ -18,10 +18,10 @@ from fairlead.cli.sim.options import (
 )
 from fairlead.cli.sim.progress import RunProgress
 from fairlead.explain.text.reasons import reason_text
-from fairlead.sim.results.measure_table import COLUMNS, measure_rows
 from fairlead.sim.results.parquet_tables import require_parquet, write_parquet
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder
+from fairlead.sim.results.run_writer import COLUMNS, measure_rows
 from fairlead.sim.run.run_variant import RunOrder, run_variant
 from fairlead.sim.scenario.scenario import Variant, choose_variants
 from fairlead.sim.scenario.settings import with_settings

@@ -13,7 +13,7 @@ import msgspec
 
 from fairlead.model.execution.executor import OUTCOME_WITHIN_MS, Verb
 from fairlead.model.workload import PodId
-from fairlead.sim.work.draw_number import random_stream
+from fairlead.sim.work.number import random_stream
 
 Fate: TypeAlias = Literal["done", "refused", "late", "lost"]
 

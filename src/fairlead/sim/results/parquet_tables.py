@@ -18,7 +18,7 @@ from fairlead.sim.results.about import (
 from fairlead.sim.results.eviction_table import COLUMNS as EVICTION_COLUMNS
 from fairlead.sim.results.files import not_written
 from fairlead.sim.results.job_table import job_columns
-from fairlead.sim.results.measure_table import COLUMNS as MEASURE_COLUMNS
+from fairlead.sim.results.run_writer import COLUMNS as MEASURE_COLUMNS
 from fairlead.sim.results.series_table import COLUMNS as SERIES_COLUMNS
 
 PARQUET_FILES: Final = tuple(

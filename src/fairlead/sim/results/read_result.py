@@ -13,8 +13,7 @@ import msgspec
 
 from fairlead.errors import ResultError
 from fairlead.sim.engine.events import Cause
-from fairlead.sim.measures.series import Series
-from fairlead.sim.measures.series_recorder import MOST_BUCKETS
+from fairlead.sim.measures.series import MOST_BUCKETS, Series
 from fairlead.sim.measures.summary import JobMeasures, Summary
 from fairlead.sim.results.about import (
     ASIDE,

@@ -1,24 +1,43 @@
-"""Runs a scenario under one rule set and one seed, and writes what it came to."""
+"""Runs a scenario under one rule set and one seed, and writes what it came to.
 
+A run keeps marks by which runs of the same work are recognised: hashes of all that decides which
+jobs come. Two files of one name can hold other work, and two that differ can hold the same. So the
+mark of a source is made of what the source says after all settings, and of the lines of its log.
+Rules, queues and nodes are left out: they are what runs are compared for. Where a load is a part of
+the cluster, the cluster is part of what the source says.
+"""
+
+import json
 from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from hashlib import sha256
+from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from fairlead.sim.engine.events import SimulationEvent
 from fairlead.sim.measures.follow_shares import ShareFollower
 from fairlead.sim.measures.measures import Measures
-from fairlead.sim.results.about import RunAbout
+from fairlead.sim.results.about import RunAbout, WorkMarks
 from fairlead.sim.results.eviction_table import Phrase, code_of
 from fairlead.sim.results.files import check_texts
 from fairlead.sim.results.run_writer import RunWriter
 from fairlead.sim.run.history import history_mark
-from fairlead.sim.run.work_marks import work_marks
 from fairlead.sim.scenario.rule_sets import RULE_SETS
-from fairlead.sim.scenario.scenario import Scenario, Variant, jobs_to_come, measured_queues
+from fairlead.sim.scenario.scenario import (
+    Scenario,
+    TraceWork,
+    Variant,
+    WorkPart,
+    jobs_to_come,
+    measured_queues,
+)
 from fairlead.sim.scenario.settings import with_settings
 from fairlead.sim.scenario.variant.prepare import Prepared, prepare
+from fairlead.sim.traces.trace_lines import trace_lines
 from fairlead.usage.entries import Entry
 
 
@@ -132,3 +151,41 @@ class _Run:
     def _listen(self, event: SimulationEvent) -> None:
         self._measures(event)
         self._writer(event)
+
+
+_LINES_AT_ONCE: Final = 1000
+
+
+def work_marks(scenario: Scenario) -> WorkMarks:
+    """Return the marks of *scenario*, with whose seed the same jobs come wherever they are equal.
+
+    Same marks on every machine. Cost: reading each log once; raises `TraceError` if one is not
+    there.
+    """
+    return WorkMarks(
+        duration_ms=scenario.spec.duration_ms,
+        sources={part.name: _mark(part) for part in scenario.work},
+    )
+
+
+def _mark(part: WorkPart) -> str:
+    if isinstance(part, TraceWork):
+        # Where a log lies changes nothing, nor whether it is gzipped.
+        part = msgspec.structs.replace(part, path=_lines_mark(Path(part.path)))
+    plain = msgspec.to_builtins(part, builtin_types=(Decimal,), str_keys=True, enc_hook=_exact)
+    return sha256(json.dumps(plain, sort_keys=True, default=_exact).encode()).hexdigest()
+
+
+def _lines_mark(path: Path) -> str:
+    seen = sha256()
+    lines = trace_lines(path)
+    while some := list(islice(lines, _LINES_AT_ONCE)):
+        some.append("")  # so that the last one has its end too
+        seen.update("\n".join(some).encode("utf-8", errors="surrogatepass"))
+    return seen.hexdigest()
+
+
+def _exact(number: object) -> str:
+    """Return a number such that 1.0 and 1 are the same."""
+    assert isinstance(number, Decimal | Fraction)
+    return str(Fraction(number))

@@ -17,11 +17,11 @@ from fairlead.manifest.text.fields import FieldError
 from fairlead.manifest.text.path import path_text, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.policy.contract import Settings
-from fairlead.sim.scenario.check.size import too_large
+from fairlead.sim.scenario.check.spec import too_large
 from fairlead.sim.scenario.form.scenario_form import CYCLE_MS, CycleForm, SpecForm
 from fairlead.sim.scenario.rule_set import Effect
 from fairlead.sim.scenario.rule_sets import RULE_SETS
-from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.scenario import Scenario, Variant, WorkPart
 from fairlead.sim.scenario.setting import (
     Parse,
     parse_duration,
@@ -30,12 +30,10 @@ from fairlead.sim.scenario.setting import (
     parse_whole,
     parse_word,
 )
-from fairlead.sim.scenario.variant.load_variant import load_variant, settings_of
 from fairlead.sim.scenario.variant.objects import source_without_lines
-from fairlead.sim.scenario.work_part import WorkPart
-from fairlead.sim.work.arrivals import Bursts, Every, Poisson
+from fairlead.sim.scenario.variant.prepare import load_variant, settings_of
+from fairlead.sim.work.arrivals import Bursts, Every, Load, PerHour, Poisson, Rate
 from fairlead.sim.work.description import ArrivingWork
-from fairlead.sim.work.rate import Load, PerHour, Rate
 
 Change: TypeAlias = Callable[[Scenario, Any], Scenario]
 

@@ -5,24 +5,22 @@ otherwise swallow all rows behind it, and count as one.
 """
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
+import msgspec
+
 from fairlead.model.quantity import scale_of
-from fairlead.sim.traces.column_map import (
-    AMOUNT_UNITS,
-    DATED,
-    OWN_COLUMNS,
-    OWN_NEEDED,
-    TIME_UNITS_MS,
-    ColumnMap,
-    TimeColumn,
-)
+from fairlead.sim.fields import INTERNAL, says
 from fairlead.sim.traces.exact_number import bounded, rounded_down, rounded_up, whole_between
 from fairlead.sim.traces.trace_job import (
+    CPU,
+    GPU,
+    MEMORY,
     MOST_PODS,
     MOST_PRIORITY,
     Asks,
@@ -32,6 +30,117 @@ from fairlead.sim.traces.trace_job import (
     TraceJob,
 )
 from fairlead.store.text.sacct import start_ms
+
+TimeUnit: TypeAlias = Literal["ms", "s", "min", "h", "d", "unix-s", "unix-ms", "date"]
+AmountUnit: TypeAlias = Literal[
+    "one", "milli", "percent", "bytes", "kB", "MB", "GB", "KiB", "MiB", "GiB"
+]
+
+TIME_UNITS_MS: Final[dict[TimeUnit, int]] = {
+    "ms": 1,
+    "s": 1000,
+    "min": 60_000,
+    "h": 3_600_000,
+    "d": 86_400_000,
+    "unix-s": 1000,
+    "unix-ms": 1,
+}
+"""A ``date`` is no number: 2017-09-04T03:01:02, with a zone or in that of the rules."""
+
+DATED: Final[frozenset[TimeUnit]] = frozenset({"unix-s", "unix-ms", "date"})
+"""Units of which the clock is known, so that a trace can be cut by date."""
+
+AMOUNT_UNITS: Final[dict[AmountUnit, Fraction]] = {
+    "one": Fraction(1),
+    "milli": Fraction(1, 1000),
+    "percent": Fraction(1, 100),
+    "bytes": Fraction(1),
+    "kB": Fraction(10**3),
+    "MB": Fraction(10**6),
+    "GB": Fraction(10**9),
+    "KiB": Fraction(2**10),
+    "MiB": Fraction(2**20),
+    "GiB": Fraction(2**30),
+}
+
+
+class TimeColumn(msgspec.Struct, frozen=True, kw_only=True):
+    """A column with moments or lengths of time."""
+
+    name: str
+    unit: TimeUnit = "s"
+
+
+class AmountColumn(msgspec.Struct, frozen=True, kw_only=True):
+    """A column with amounts of one resource."""
+
+    name: str
+    unit: AmountUnit = "one"
+
+
+class ColumnMap(msgspec.Struct, frozen=True, kw_only=True):
+    """What the columns of a table mean. Only ``submit``, and ``run`` or ``end``, must be there.
+
+    Without ``run`` a job runs from ``start`` to ``end``, and without ``start`` from ``submit``.
+    Without ``wait`` it waited from ``submit`` to ``start``. All moments are on one clock.
+    """
+
+    submit: TimeColumn
+    run: TimeColumn | None = None
+    start: TimeColumn | None = None
+    end: TimeColumn | None = None
+    wait: TimeColumn | None = None
+    asked: TimeColumn | None = None
+    id: str | None = None  # None: the number of the line
+    user: str | None = None
+    group: str | None = None
+    queue: str | None = None
+    amounts: Annotated[dict[str, AmountColumn], says("By resource.")] = {}
+    amounts_of: Literal["job", "pod"] = "job"
+    pods: str | None = None
+    priority: str | None = None
+    names: Annotated[tuple[str, ...], says("Of all columns, if the table has no heading.")] = ()
+    separator: str = ","
+    unknown: Annotated[tuple[str, ...], INTERNAL] = (
+        "",
+        "NA",
+        "NaN",
+        "nan",
+        "NULL",
+        "null",
+        "None",
+    )
+
+    def columns(self) -> Iterable[str]:
+        """Yield the name of each column that is used."""
+        times = (self.submit, self.run, self.start, self.end, self.wait, self.asked)
+        yield from (column.name for column in times if column)
+        yield from (column.name for column in self.amounts.values())
+        texts = (self.id, self.user, self.group, self.queue, self.pods, self.priority)
+        yield from (name for name in texts if name)
+
+
+OWN_COLUMNS: Final = ColumnMap(
+    id="job_id",
+    submit=TimeColumn(name="submit_s"),
+    run=TimeColumn(name="run_s"),
+    user="user",
+    group="group",
+    queue="queue",
+    amounts={
+        GPU: AmountColumn(name="gpus"),
+        CPU: AmountColumn(name="cpus"),
+        MEMORY: AmountColumn(name="mem_mb", unit="MiB"),
+    },
+    pods="nodes_or_pods",
+    priority="priority",
+    wait=TimeColumn(name="obs_wait_s"),
+    asked=TimeColumn(name="req_time_s"),
+)
+"""The CSV of our own. A table with the first three columns is one; the others may be missing."""
+
+OWN_NEEDED: Final = ("job_id", "submit_s", "run_s")
+
 
 _Facts: TypeAlias = tuple[str, str, str, Asks, int, int | None]
 """The user, group and queue of a job, what it asks for, over how many pods, and its priority."""

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from fairlead.sim.traces.column_map import ColumnMap
-from fairlead.sim.traces.csv_rows import csv_reader, is_own_head
+from fairlead.sim.traces.csv_rows import ColumnMap, csv_reader, is_own_head
 from fairlead.sim.traces.sacct_rows import is_sacct_head, sacct_reader
 from fairlead.sim.traces.swf import is_swf_line, swf_reader
 from fairlead.sim.traces.trace_job import RowError, RowReader, TraceError, TraceJob, TraceKind

@@ -15,7 +15,7 @@ from fairlead.sim.fields import (
     TimeMs,
     says,
 )
-from fairlead.sim.traces.column_map import ColumnMap
+from fairlead.sim.traces.csv_rows import ColumnMap
 from fairlead.sim.traces.trace_job import TraceError, TraceKind
 
 _PLACE: Final = re.compile(r"\{(queue|group|user)\}")
@@ -90,7 +90,7 @@ class TraceRules(msgspec.Struct, frozen=True, kw_only=True):
     from_ms: Annotated[DurationMs | None, says("Since the first job of the trace.")] = None
     until_ms: Annotated[DurationMs | None, says("Jobs that came then are cut off.")] = None
     from_unix_ms: Annotated[TimeMs | None, says("The same by date.", "fromTime")] = None
-    until_unix_ms: Annotated[TimeMs | None, says("Jobs from then on are cut off.", "untilTime")] = None
+    until_unix_ms: Annotated[TimeMs | None, says("Later jobs are cut off.", "untilTime")] = None
     first_jobs: Annotated[Positive | None, says("No more than that.")] = None
     submit_scale: Annotated[Fraction, AS_POSITIVE_FACTOR, says("0.5: jobs come twice as fast.")] = (
         Fraction(1)

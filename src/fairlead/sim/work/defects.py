@@ -10,7 +10,16 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.manifest.text.path import Path
 from fairlead.model.duration import format_duration
-from fairlead.sim.work.arrivals import FEWEST_JOBS, Arrivals, At, Bursts, Every, Poisson
+from fairlead.sim.work.arrivals import (
+    FEWEST_JOBS,
+    Arrivals,
+    At,
+    Bursts,
+    Every,
+    Load,
+    Poisson,
+    WeekPattern,
+)
 from fairlead.sim.work.description import ArrivingWork, Drawn, InTurn, Names, WorkDescription
 from fairlead.sim.work.job_shape import SHORTEST_MS, JobShape, mean_resource_time
 from fairlead.sim.work.number import (
@@ -26,7 +35,6 @@ from fairlead.sim.work.number import (
     Uniform,
     Weibull,
 )
-from fairlead.sim.work.rate import Load, WeekPattern
 
 # Beyond these a draw spans more powers of ten than a float has; nothing real comes near them.
 _MAX_SIGMA: Final = 10

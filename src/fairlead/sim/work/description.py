@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from fairlead.sim.work.arrivals import (
+    HOUR_MS,
     Arrivals,
     At,
     Bursts,
@@ -17,9 +18,7 @@ from fairlead.sim.work.arrivals import (
     arrivals_an_hour,
 )
 from fairlead.sim.work.job_shape import JobShape
-from fairlead.sim.work.mean_number import mean_number
-from fairlead.sim.work.number import Real, picking
-from fairlead.sim.work.rate import HOUR_MS
+from fairlead.sim.work.number import Real, mean_number, picking
 
 
 class Drawn(msgspec.Struct, frozen=True, kw_only=True, tag="drawn"):

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import msgspec
 
-from fairlead.sim.work.mean_number import mean_number
-from fairlead.sim.work.number import Number, Real, whole_weights
+from fairlead.sim.work.number import Number, Real, mean_number, whole_weights
 
 
 class JobShape(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,9 +9,8 @@ from typing import Protocol, TypeAlias
 from fairlead.sim.engine.job import Job
 from fairlead.sim.work.arrivals import arrival_times
 from fairlead.sim.work.description import ArrivingWork, Backlog, WorkDescription, naming
-from fairlead.sim.work.draw_number import Draw, drawing, random_stream
 from fairlead.sim.work.job_shape import SHORTEST_MS, JobShape
-from fairlead.sim.work.number import Number, picking
+from fairlead.sim.work.number import Draw, Number, drawing, picking, random_stream
 
 _DrawMaybe: TypeAlias = Callable[[], int | None]
 

@@ -6,11 +6,12 @@ import pytest
 
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import read_bytes
-from fairlead.sim.scenario.kai.run_simulator_file import HEAD, run_kai_simulation
 from fairlead.sim.scenario.kai.simulator_file import (
+    HEAD,
     KaiSimulation,
     is_kai_simulation,
     read_kai_simulation,
+    run_kai_simulation,
 )
 
 TWO_QUEUES = """

@@ -317,25 +317,10 @@ DEFECTS = {
         "{poisson: {perHour: 1}}",
         "$.spec.work[0].shapes[0].run.lognormal.sigma",
     ),
-    "a mean is no less than 0": (
-        "{requests: {gpu: 1}, run: {exponential: {mean: -1s}}}",
-        "{poisson: {perHour: 1}}",
-        "$.spec.work[0].shapes[0].run.exponential.mean",
-    ),
-    "a weight is no less than 0": (
-        "{requests: {gpu: 1}, run: 1h, weight: -1}",
-        "{poisson: {perHour: 1}}",
-        "$.spec.work[0].shapes[0].weight",
-    ),
     "a short text makes no number without end": (
         "{requests: {gpu: 1}, run: 1h, weight: 1E+300}",
         "{poisson: {perHour: 1}}",
         "$.spec.work[0].shapes[0].weight",
-    ),
-    "a rate is a number": (
-        "{requests: {gpu: 1}, run: 1h}",
-        "{poisson: {perHour: .nan}}",
-        "$.spec.work[0].arrivals.poisson.perHour",
     ),
     "a load is of something": (
         "{requests: {gpu: 1}, run: 1h}",

@@ -21,9 +21,8 @@ from fairlead.sim.scenario.form.scenario_form import (
     QueueForm,
     SpecForm,
 )
-from fairlead.sim.scenario.variant.load_variant import load_variant
 from fairlead.sim.scenario.variant.objects import source_without_lines
-from fairlead.sim.scenario.variant.prepare import prepare
+from fairlead.sim.scenario.variant.prepare import load_variant, prepare
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
 from tests.sim.scenario.scenario_files import NODES, WORK, indented, scenario
 from tests.text_table import rows

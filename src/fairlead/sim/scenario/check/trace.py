@@ -15,11 +15,10 @@ from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.sim.engine.job import Job
 from fairlead.sim.fields import MORE_THAN_ANY, MOST_BASE_UNITS
-from fairlead.sim.scenario.check.room import Gang, Kind, Lack, Room
-from fairlead.sim.scenario.check.work import JobNames, Offer
-from fairlead.sim.scenario.work_part import TraceWork
+from fairlead.sim.scenario.check.work import Gang, JobNames, Kind, Lack, Offer, Room
+from fairlead.sim.scenario.scenario import TraceWork
 from fairlead.sim.traces.jobs_of_trace import CUT_OFF, jobs_of_trace
-from fairlead.sim.traces.tally import BROKEN_ROW, TraceTally
+from fairlead.sim.traces.read_rows import BROKEN_ROW, TraceTally
 from fairlead.sim.traces.trace_format import first_lines
 from fairlead.sim.traces.trace_job import TraceError
 

@@ -1,6 +1,7 @@
-"""Scenarios under KAI: Queues, settings with past use, shares, and files of KAI's simulator."""
+"""Scenarios under KAI: a Queue for each inline queue, settings with past use, and fair shares."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Final
 
@@ -17,17 +18,12 @@ from fairlead.model.axes import QueueName
 from fairlead.model.duration import format_duration
 from fairlead.model.quantity import is_gpu
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import KaiJob
 from fairlead.policy.contract import PolicyName, Settings
 from fairlead.policy.kai.api import IncrementalShares
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.sim.engine.workload_maker import AddressBook
-from fairlead.sim.scenario.form.scenario_form import PolicyForm
-from fairlead.sim.scenario.kai.objects import kai_address_book, kai_objects
-from fairlead.sim.scenario.kai.simulator_file import (
-    KaiSimulation,
-    is_kai_simulation,
-    read_kai_simulation,
-)
+from fairlead.sim.engine.workload_maker import Address, AddressBook, known_queue
+from fairlead.sim.scenario.form.scenario_form import PolicyForm, QueueForm
 from fairlead.sim.scenario.rule_set import Effect, PeerSimulation, QueueBounds, RuleSet
 from fairlead.sim.scenario.setting import (
     Overrides,
@@ -129,25 +125,15 @@ class KaiRuleSet(RuleSet):
 
     def is_simulator_file(self, document: Document) -> bool:
         """Return whether *document* is a file of KAI's time-based fairshare simulator."""
+        from fairlead.sim.scenario.kai.simulator_file import is_kai_simulation
+
         return is_kai_simulation(document)
 
     def read_simulator_file(self, document: Document, findings: Findings) -> PeerSimulation:
         """Return what the file asks for."""
-        return KaiSimulatorRun(read_kai_simulation(document, findings))
+        from fairlead.sim.scenario.kai.simulator_file import read_kai_simulation
 
-
-class KaiSimulatorRun:
-    """A file of KAI's simulator, ready to run."""
-
-    def __init__(self, asked: KaiSimulation) -> None:
-        """Take what the file asks for."""
-        self.asked = asked
-
-    def run(self, write: Callable[[str], None]) -> None:
-        """Write KAI's table line by line, the head first."""
-        from fairlead.sim.scenario.kai.run_simulator_file import run_kai_simulation
-
-        run_kai_simulation(self.asked, write)
+        return read_kai_simulation(document, findings)
 
 
 class _KaiBounds(QueueBounds):
@@ -166,3 +152,56 @@ def _refuse_short_window(settings: KaiSettings, set_ms: Any) -> None:
             f"{format_duration(rules.resolution_ms)} between two samples: it may hold none; set a "
             "longer one, or write a finer resolution, or sum: exact, into usage"
         )
+
+
+_UNITS: Final = {"cpu": 1, "memory": 10**6, "gpu": 1000}
+"""Base units in one of the unit in which KAI writes a quota: millicores, megabytes, devices."""
+_NO_BOUND: Final = -1
+
+
+def kai_address_book(state: ClusterState) -> AddressBook:
+    """Return what finds the Queue of a job by its name."""
+    return lambda job: Address("", known_queue(state, job), KaiJob())
+
+
+def kai_objects(tree: QueueTree) -> Iterator[MadeObject]:
+    """Yield a Queue for each queue: what is free of quota is unlimited, and so is no limit."""
+    for queue in tree.queues:
+        spec: dict[str, Any] = {
+            "resources": {axis: _resource(tree, queue, axis) for axis in _UNITS},
+        }
+        if queue.parent is not None:
+            spec["parentQueue"] = queue.parent
+        if queue.priority is not None:
+            spec["priority"] = queue.priority
+        if queue.min_runtime_ms is not None:
+            length = format_duration(queue.min_runtime_ms)
+            spec |= {"preemptMinRuntime": length, "reclaimMinRuntime": length}
+        value: dict[str, Any] = {
+            "apiVersion": "scheduling.run.ai/v2",
+            "kind": "Queue",
+            "metadata": {"name": queue.name},
+            "spec": spec,
+        }
+        yield MadeObject(value, tree.path(queue))
+
+
+def _resource(tree: QueueTree, queue: QueueForm, axis: str) -> dict[str, Any]:
+    is_shared = any(_axis_of(resource) == axis for resource in tree.shared)
+    quota = _on_axis(tree.guaranteed(queue), axis) or Decimal(0)
+    limit = _on_axis(tree.ceiling(queue), axis)
+    return {
+        "quota": quota if is_shared else _NO_BOUND,
+        "limit": _NO_BOUND if limit is None else limit,
+        "overQuotaWeight": queue.weight,
+    }
+
+
+def _on_axis(amounts: Mapping[str, int], axis: str) -> Decimal | None:
+    named = [amount for resource, amount in amounts.items() if _axis_of(resource) == axis]
+    return Decimal(sum(named)) / _UNITS[axis] if named else None
+
+
+def _axis_of(resource: str) -> str:
+    """Return what KAI counts *resource* as: devices of every vendor are one."""
+    return "gpu" if is_gpu(resource) else resource

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fairlead.manifest.text.path import Path, quote
 from fairlead.sim.engine.job import Job
 from fairlead.sim.fields import GPU, full_name, in_file
-from fairlead.sim.scenario.form.work_form import (
+from fairlead.sim.scenario.form.scenario_form import (
     ArrivalsForm,
     BurstsForm,
     DrawnForm,
@@ -22,11 +22,22 @@ from fairlead.sim.scenario.form.work_form import (
     TraceForm,
     WorkForm,
 )
+from fairlead.sim.scenario.scenario import JobList, TraceWork, WorkPart
 from fairlead.sim.scenario.variant.nodes import ErrorReport
-from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
 from fairlead.sim.traces.trace_job import TraceError
 from fairlead.sim.traces.trace_rules import TraceRules, check_rules
-from fairlead.sim.work.arrivals import Arrivals, Bursts, Poisson
+from fairlead.sim.work.arrivals import (
+    DAY_MS,
+    HOUR_MS,
+    WEEK_MS,
+    Arrivals,
+    Bursts,
+    Load,
+    PerHour,
+    Poisson,
+    Rate,
+    WeekPattern,
+)
 from fairlead.sim.work.defects import work_defects
 from fairlead.sim.work.description import ArrivingWork, Backlog, Drawn, InTurn, Names
 from fairlead.sim.work.job_shape import JobShape
@@ -39,7 +50,6 @@ from fairlead.sim.work.number import (
     Uniform,
     Weibull,
 )
-from fairlead.sim.work.rate import DAY_MS, HOUR_MS, WEEK_MS, Load, PerHour, Rate, WeekPattern
 
 WAYS: Final = ("uniform", "exponential", "lognormal", "weibull", "pareto", "values")
 

@@ -1,4 +1,7 @@
-"""Reads a scenario file: what it says, or everything that is wrong with it, each with its line."""
+"""Reads a file that can be simulated, or everything that is wrong with it, each with its line.
+
+It is a scenario of ours, or a file of the simulator of a peer.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
@@ -16,20 +19,24 @@ from fairlead.model.execution.after_plan import let_foreign_pods_leave
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName
-from fairlead.sim.scenario.check.advice import (
+from fairlead.sim.scenario.check.spec import (
+    check_spec,
     evicted_all_the_same,
     inexpressible,
     pods_of_nothing,
+    policy_forms,
     quotas_of_nothing,
+    too_large,
 )
-from fairlead.sim.scenario.check.room import Kind, PodRoom, QueueRoom, Room
-from fairlead.sim.scenario.check.size import too_large
-from fairlead.sim.scenario.check.spec import check_spec, policy_forms
 from fairlead.sim.scenario.check.trace import check_trace
 from fairlead.sim.scenario.check.work import (
     RENAME,
     JobNames,
+    Kind,
     Offer,
+    PodRoom,
+    QueueRoom,
+    Room,
     check_work,
     gangs_of,
 )
@@ -42,14 +49,20 @@ from fairlead.sim.scenario.form.scenario_form import (
 )
 from fairlead.sim.scenario.read.convert_work import WorkConverter
 from fairlead.sim.scenario.read.read_form import read_form
-from fairlead.sim.scenario.rule_set import ScenarioWarning
+from fairlead.sim.scenario.rule_set import PeerSimulation, RuleSet, ScenarioWarning
 from fairlead.sim.scenario.rule_sets import RULE_SETS, WITH_USAGE
-from fairlead.sim.scenario.scenario import Scenario, Variant
-from fairlead.sim.scenario.variant.load_variant import load_variant
+from fairlead.sim.scenario.scenario import (
+    JobList,
+    Scenario,
+    TraceWork,
+    Variant,
+    WorkPart,
+    is_endless,
+)
 from fairlead.sim.scenario.variant.nodes import ErrorReport, check_changes, take_out_later_nodes
 from fairlead.sim.scenario.variant.objects import reported_where_named
+from fairlead.sim.scenario.variant.prepare import load_variant
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
-from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
 
 _MOST_KINDS: Final = 5  # that are listed of a file with other objects
 _ROOM: Final[Mapping[Kind, str]] = {
@@ -357,3 +370,57 @@ def _resources_of_nodes(loaded: _Loaded) -> set[str]:
 
 def _has(loaded: Sequence[_Loaded], policy: PolicyName) -> bool:
     return any(each.variant.policy == policy for each in loaded)
+
+
+class SimulationFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a file: one of the two, or neither if some finding is an error."""
+
+    scenario: Scenario | None = None
+    peer: PeerSimulation | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def read_simulation(
+    path: str, also: Sequence[PolicyName] = (), asked: Sequence[str] = ()
+) -> SimulationFile:
+    """Read the file at *path*, whichever of the two it is, by its content.
+
+    *also* is as for `read_scenario`, and *asked* as for `scenario_of`. Never raises for what a file
+    holds. It is read once, so it may be a pipe.
+    """
+    findings = Findings()
+    if FilePath(path).is_dir():
+        message = "found a folder, expected the file of one scenario"
+        findings.add("error", "unreadable", file=path, message=message, fix="name a file in it")
+        return SimulationFile(findings=tuple(findings))
+    documents = read_documents([path], findings)
+    reader = simulator_of(documents)
+    if reader is not None:
+        peer = reader.read_simulator_file(documents[0], findings)
+        return SimulationFile(peer=None if findings.has_errors else peer, findings=tuple(findings))
+    result = scenario_of(documents, path, also, findings, asked)
+    reported = tuple(
+        _with_fix_for_one_file(each) if each.file == path else each for each in result.findings
+    )
+    return SimulationFile(scenario=result.scenario, findings=reported)
+
+
+def _with_fix_for_one_file(finding: Finding) -> Finding:
+    """Return *finding* with a fix for a command that takes one file, no folder or stdin."""
+    if finding.code != "unreadable" or finding.line is not None:
+        return finding
+    fix = "name the file of a scenario, one that exists and that you may read"
+    return msgspec.structs.replace(finding, fix=fix)
+
+
+def simulator_of(documents: Sequence[Document]) -> RuleSet | None:
+    """Return the rule set whose simulator has files such as the one of *documents*."""
+    if len(documents) != 1:
+        return None
+    return next((each for each in RULE_SETS.values() if each.is_simulator_file(documents[0])), None)
+
+
+def is_scenario(document: Document) -> bool:
+    """Return whether *document* says that it is a scenario."""
+    value = document.value
+    return value.get("kind") == KIND and value.get("apiVersion") == API_VERSION
