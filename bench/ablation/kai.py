@@ -39,10 +39,9 @@ from fairlead.policy.kai.pruning.prefilter import (
 )
 from fairlead.policy.kai.pruning.room import RoomBound
 from fairlead.policy.kai.victims.attempt import AttemptContext
-from fairlead.policy.kai.victims.candidates import EligibleCandidates
-from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
+from fairlead.policy.kai.victims.candidates import EVICTION_RULES, EligibleCandidates, EvictionOrder
 from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule
-from fairlead.policy.kai.victims.steps import VictimSteps
+from fairlead.policy.kai.victims.solver import VictimSteps
 
 
 def _yes(*_args: Any, **_named: Any) -> bool:

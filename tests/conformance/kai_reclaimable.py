@@ -13,13 +13,13 @@ from fairlead.model.axes import QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.fair_share.shares import KaiShare, allocatable
 from fairlead.policy.kai.reasons.evidence import VerdictEvidence, explain_verdict
-from fairlead.policy.kai.reclaimable.gate import reclaim_refusal
-from fairlead.policy.kai.reclaimable.judge import (
+from fairlead.policy.kai.reclaimable import (
     Loss,
     Reclaimer,
     ReclaimJudge,
     allocated_now,
     losses_of,
+    reclaim_refusal,
 )
 from tests.conformance.kai_amounts import AXES, amounts, next_job, request
 from tests.conformance.kai_capacity import recorded_state

@@ -7,7 +7,7 @@ the fraction that it is said to be.
 from fractions import Fraction
 
 from fairlead.model.axes import Limits
-from fairlead.policy.kai.reclaimable.judge import Loss
+from fairlead.policy.kai.reclaimable import Loss
 from tests.policy.kai.reclaim_world import Numbers, World
 
 Vector = list[int]

@@ -20,8 +20,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodKey
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.fair_share.capacity import refusal
-from fairlead.policy.kai.victims.candidates import Candidate, VictimGroup, charge_of
-from fairlead.policy.kai.victims.eviction_order import EvictionOrder
+from fairlead.policy.kai.victims.candidates import Candidate, EvictionOrder, VictimGroup, charge_of
 from fairlead.policy.kai.victims.reschedule import ServiceOrder
 from fairlead.policy.kai.victims.solver import Scenario, Validator
 

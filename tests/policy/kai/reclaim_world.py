@@ -14,7 +14,7 @@ from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.events import QueueChanged
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.fair_share.shares import KaiShare, allocatable
-from fairlead.policy.kai.reclaimable.judge import (
+from fairlead.policy.kai.reclaimable import (
     Loss,
     Reclaimer,
     ReclaimJudge,

@@ -45,12 +45,13 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter, ReclaimingClasses
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import (
+    EVICTION_RULES,
     Candidate,
     EligibleCandidates,
+    EvictionOrder,
     OrderedCandidate,
     charge_of,
 )
-from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
 from tests.model.invariants import check_invariants
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, foreign_pods, jobs, nodes, queues, worlds

@@ -34,8 +34,12 @@ from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBounds
 from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter, ReclaimingClasses
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Candidate, EligibleCandidates
-from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
+from fairlead.policy.kai.victims.candidates import (
+    EVICTION_RULES,
+    Candidate,
+    EligibleCandidates,
+    EvictionOrder,
+)
 from tests.policy.kai.random_worlds import build, gpus, queues
 from tests.scale_examples import scale_examples
 

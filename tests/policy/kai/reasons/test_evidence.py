@@ -12,7 +12,7 @@ from fairlead.policy.kai.reasons.evidence import (
     VerdictEvidence,
     explain_verdict,
 )
-from fairlead.policy.kai.reclaimable.judge import Loss
+from fairlead.policy.kai.reclaimable import Loss
 from tests.policy.kai.reclaim_world import World, judge_of, told_world, worlds
 
 A, B, Y, Z = (QueueName(name) for name in "abyz")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fairlead.model.axes import Amounts, Axis, Limits, QueueName
 from fairlead.model.plan import Comparison, Reason, Term
 from fairlead.policy.kai.fair_share.capacity import over_quota
-from fairlead.policy.kai.reclaimable.gate import first_over, reclaim_refusal
+from fairlead.policy.kai.reclaimable import first_over, reclaim_refusal
 from tests.policy.kai.reclaim_world import (
     Numbers,
     amounts,

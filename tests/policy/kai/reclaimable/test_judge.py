@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.model.axes import QueueName
-from fairlead.policy.kai.reclaimable.judge import Verdict
+from fairlead.policy.kai.reclaimable import Verdict
 from tests.policy.kai.plain_reclaim import plain_verdict
 from tests.policy.kai.reclaim_world import judge_of, judged, told_world
 

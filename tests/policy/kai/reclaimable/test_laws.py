@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.policy.kai.reclaimable.judge import Loss, Verdict, allocated_now
+from fairlead.policy.kai.reclaimable import Loss, Verdict, allocated_now
 from tests.model.worlds import AXES
 from tests.policy.kai.plain_reclaim import may_hold, plain_verdict
 from tests.policy.kai.reclaim_world import World, judge_of, judged, vectors, worlds

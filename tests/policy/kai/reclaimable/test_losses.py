@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.policy.kai.reclaimable.judge import losses_of
+from fairlead.policy.kai.reclaimable import losses_of
 from tests.policy.kai.reclaim_world import vectors
 from tests.text_table import rows
 

@@ -40,7 +40,7 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.moves import MoveBound
 from fairlead.policy.kai.pruning.prefilter import ActionBounds
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.eviction_order import EvictionOrder
+from fairlead.policy.kai.victims.candidates import EvictionOrder
 from fairlead.policy.kai.victims.solver import Scenario, Validator, VictimSolver
 from tests.model.foreign import foreign_pod
 from tests.policy.changes import changes_of

@@ -18,10 +18,9 @@ from fairlead.policy.kai.jobs.alike import JobClass
 from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.start_job import JobStarter
-from fairlead.policy.kai.ordering.division import Division
 from fairlead.policy.kai.ordering.pending_jobs import NO_PODS, PendingJobs
 from fairlead.policy.kai.ordering.pending_queues import ClassSummary
-from fairlead.policy.kai.ordering.tournament import Draw, Offer, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Division, Draw, Offer, QueueTournament
 from fairlead.policy.kai.settings import KaiSettings
 
 NO_CHOICE: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})

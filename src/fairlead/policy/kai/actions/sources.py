@@ -20,12 +20,10 @@ from fairlead.policy.kai.jobs.alike import (
 )
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.stale_gangs import StaleGangs
-from fairlead.policy.kai.ordering.division import Division, DivisionNow
 from fairlead.policy.kai.ordering.pending_queues import PendingQueues, PendingSource
-from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Division, DivisionNow, Offer, QueueTournament
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Candidates, CandidateSource
-from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES
+from fairlead.policy.kai.victims.candidates import EVICTION_RULES, Candidates, CandidateSource
 
 
 class Sources(Protocol):

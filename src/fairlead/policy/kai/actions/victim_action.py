@@ -26,9 +26,9 @@ from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament
 from fairlead.policy.kai.reasons.grants import why_evicted, why_granted
 from fairlead.policy.kai.reasons.refusals import why_failed, why_not_admitted
 from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext, Judgement
-from fairlead.policy.kai.victims.candidates import EligibleCandidates
-from fairlead.policy.kai.victims.eviction_order import (
+from fairlead.policy.kai.victims.candidates import (
     EVICTION_RULES,
+    EligibleCandidates,
     EvictionOrder,
     MakeTournament,
 )

@@ -23,16 +23,15 @@ from fairlead.policy.kai.jobs.stale_gangs import (
     is_broken,
     stale_since_ms,
 )
-from fairlead.policy.kai.ordering.division import Division
 from fairlead.policy.kai.ordering.queue_order import (
     Contender,
     QueueNumbers,
     contender,
     precedes,
 )
-from fairlead.policy.kai.ordering.tournament import Draw, Offer, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Division, Draw, Offer, QueueTournament
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES
+from fairlead.policy.kai.victims.candidates import EVICTION_RULES
 
 
 class IncrementalSources:

@@ -9,12 +9,20 @@ start next, or its next victim. The offer of an inner queue is that of the child
 A change in one leaf replays the brackets on its way to the root and no others.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from fractions import Fraction
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.ordering.queue_order import Contender, QueueNumbers, contender, precedes
+from fairlead.policy.kai.fair_share.shares import KaiShare, KaiShares
+from fairlead.policy.kai.ordering.queue_order import (
+    Contender,
+    QueueNumbers,
+    contender,
+    precedes,
+    queue_numbers,
+)
 
 Entrant = TypeVar("Entrant")
 
@@ -242,3 +250,36 @@ class QueueTournament:
         bracket = self._brackets.get(name)
         winner = None if bracket is None else bracket.winner()
         return None if winner is None else self._offers[self._draw.names[name][winner]]
+
+
+class Division(Protocol):
+    """What the rules ask about the queues. Shares are fixed; what a queue holds moves."""
+
+    @property
+    def shares(self) -> Mapping[QueueName, KaiShare]:
+        """The share of each queue that is connected to the root, parents before children."""
+
+    @property
+    def numbers(self) -> Mapping[QueueName, QueueNumbers]:
+        """What the queue order compares, in the same order."""
+
+    @property
+    def leaves(self) -> Set[QueueName]:
+        """The queues that may have jobs, in the same order."""
+
+    @property
+    def draw(self) -> Draw:
+        """Which queues meet in a tournament."""
+
+
+class DivisionNow:
+    """The division of a state, computed from scratch."""
+
+    def __init__(self, state: ClusterState, k: Fraction) -> None:
+        """Divide *state* as it is now. Without usage in it, *k* has no effect."""
+        total = state.total()
+        rows = KaiShares(state, total, k).rows()
+        self.shares = {row.queue: row for row in rows}
+        self.numbers = {row.queue: queue_numbers(state, row, total) for row in rows}
+        self.leaves = {name: None for name in self.shares if not state.children(name)}.keys()
+        self.draw = Draw(state, self.shares)

@@ -25,8 +25,12 @@ from fairlead.policy.kai.incremental.shares import IncrementalShares
 from fairlead.policy.kai.ordering.queue_order import Contender, Precedence, QueueNumbers
 from fairlead.policy.kai.ordering.tournament import Bracket, Draw
 from fairlead.policy.kai.pruning.room import needs_of, times
-from fairlead.policy.kai.victims.candidates import Candidate, EligibleCandidates, OrderedCandidate
-from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES
+from fairlead.policy.kai.victims.candidates import (
+    EVICTION_RULES,
+    Candidate,
+    EligibleCandidates,
+    OrderedCandidate,
+)
 
 _CONTENDER, _BEFORE = EVICTION_RULES
 _LOWEST: Final[Precedence] = (False, False, 0, False)

@@ -24,7 +24,7 @@ from fairlead.policy.kai.ordering.pending_queues import ClassSummary, JobsByClas
 from fairlead.policy.kai.ordering.tournament import Draw
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds
 from fairlead.policy.kai.pruning.room import RoomBound, needs_of, times
-from fairlead.policy.kai.reclaimable.gate import may_reclaim
+from fairlead.policy.kai.reclaimable import may_reclaim
 from fairlead.policy.kai.victims.attempt import Attempt
 from fairlead.policy.kai.victims.solver import NewBounds
 

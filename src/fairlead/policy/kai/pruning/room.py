@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from fairlead.model.axes import Amounts
 from fairlead.placement.node_room import NodeRoom
-from fairlead.policy.kai.victims.steps import Freed, Lacking
+from fairlead.policy.kai.victims.solver import Freed, Lacking
 
 
 class RoomBound:

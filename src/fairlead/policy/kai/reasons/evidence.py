@@ -13,7 +13,7 @@ from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.plan import Comparison, Relation, SideNumbers, Term
 from fairlead.policy.kai.fair_share.capacity import axis_comparisons, holding
 from fairlead.policy.kai.fair_share.shares import saturation
-from fairlead.policy.kai.reclaimable.judge import Loss, ReclaimJudge, Rule, Sides, Strategy, Verdict
+from fairlead.policy.kai.reclaimable import Loss, ReclaimJudge, Rule, Sides, Strategy, Verdict
 
 
 class LossEvidence(msgspec.Struct, frozen=True, kw_only=True):

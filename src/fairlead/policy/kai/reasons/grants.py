@@ -11,7 +11,7 @@ from fairlead.model.plan import Comparison, Reason, Term
 from fairlead.model.workload import PodKey, Workload
 from fairlead.policy.kai.fair_share.capacity import axis_comparisons
 from fairlead.policy.kai.reasons.evidence import explain_verdict
-from fairlead.policy.kai.reclaimable.judge import Strategy
+from fairlead.policy.kai.reclaimable import Strategy
 from fairlead.policy.kai.victims.attempt import Attempt, Judgement
 from fairlead.policy.kai.victims.solver import Scenario
 

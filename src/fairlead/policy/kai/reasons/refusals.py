@@ -22,7 +22,7 @@ from fairlead.policy.kai.fair_share.capacity import (
 )
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.reasons.evidence import RefusalEvidence, explain_verdict
-from fairlead.policy.kai.reclaimable.gate import reclaim_refusal
+from fairlead.policy.kai.reclaimable import reclaim_refusal
 from fairlead.policy.kai.victims.attempt import Attempt, Judgement
 from fairlead.policy.obstacles import obstacle_reason
 

@@ -25,9 +25,8 @@ from fairlead.policy.kai.jobs.min_runtime import (
     preempt_min_runtime_ms,
     reclaim_min_runtime_ms,
 )
-from fairlead.policy.kai.ordering.division import Division
-from fairlead.policy.kai.reclaimable.gate import may_reclaim
-from fairlead.policy.kai.reclaimable.judge import (
+from fairlead.policy.kai.ordering.tournament import Division
+from fairlead.policy.kai.reclaimable import (
     Loss,
     Reclaimer,
     ReclaimJudge,
@@ -35,10 +34,15 @@ from fairlead.policy.kai.reclaimable.judge import (
     allocated_now,
     in_pieces,
     losses_of,
+    may_reclaim,
 )
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Candidate, CandidateSource, charge_of
-from fairlead.policy.kai.victims.eviction_order import VictimFilter
+from fairlead.policy.kai.victims.candidates import (
+    Candidate,
+    CandidateSource,
+    VictimFilter,
+    charge_of,
+)
 from fairlead.policy.kai.victims.solver import Scenario, Validator
 
 ActionName: TypeAlias = Literal["consolidation", "reclaim", "preempt"]

@@ -1,1 +1,0 @@
-"""Whether one queue may take from others."""
