@@ -33,6 +33,7 @@ all_settings = st.builds(
     KaiSettings,
     actions=st.sampled_from([ACTIONS, ("reclaim",), ("preempt",), ("consolidation",)]),
     faithful=st.booleans(),
+    queue_depth=st.sampled_from([(), (), (("allocate", 1),), (("allocate", 1), ("reclaim", 1))]),
     reclaim_min_runtime_ms=st.sampled_from([0, 0, 200_000]),
     preempt_min_runtime_ms=st.sampled_from([0, 0, 200_000]),
 )

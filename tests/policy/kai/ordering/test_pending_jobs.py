@@ -1,5 +1,7 @@
 """The job that a queue would run next, while jobs start, grow and are let go."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadLeaving, WorkloadStarted
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
+from fairlead.policy.kai.jobs.alike import JobClass
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from tests.model.worlds import queue, state_with
 from tests.text_table import rows
@@ -163,6 +166,7 @@ def test_the_first_is_always_that_of_sorting_anew(
         assert first == (expected[0] if expected else None)
         if first is None:
             return
+        assert names_by_class(jobs) == grouped(expected, jobs.job_class)
         if is_started:
             started = jobs.next_pods(first)
             assert jobs.request(first) == (100 * len(started), 1000 * len(started))
@@ -171,6 +175,19 @@ def test_the_first_is_always_that_of_sorting_anew(
         else:
             let_go.add(first)
             jobs.drop_first(Q)
+
+
+def names_by_class(jobs: PendingJobs) -> dict[JobClass, list[WorkloadName]]:
+    return {each: [key[-1] for key in keys] for each, keys in jobs.classes_of(Q).items()}
+
+
+def grouped(
+    names: list[WorkloadName], class_of: Callable[[WorkloadName], JobClass]
+) -> dict[JobClass, list[WorkloadName]]:
+    found: dict[JobClass, list[WorkloadName]] = {}
+    for name in names:
+        found.setdefault(class_of(name), []).append(name)
+    return found
 
 
 def sorted_anew(state: ClusterState, let_go: set[str]) -> list[WorkloadName]:

@@ -43,8 +43,11 @@ class TurnFilter(Protocol):
     def note_failure(self, queue: QueueName, job_class: JobClass, *, all_alike: bool) -> None:
         """Note a failure; *all_alike*: all jobs of its class in *queue* would fail now."""
 
-    def note_change(self) -> None:
-        """Note that an attempt succeeded, which may admit other jobs or none."""
+    def note_change(self, queues: Set[QueueName]) -> None:
+        """Note that an attempt succeeded and changed jobs of these *queues*.
+
+        It may admit other jobs, or fewer.
+        """
 
 
 class ActionPrefilter(Protocol):
@@ -148,7 +151,7 @@ class TryEveryTurn:
     def note_failure(self, queue: QueueName, job_class: JobClass, *, all_alike: bool) -> None:
         """Nothing to note."""
 
-    def note_change(self) -> None:
+    def note_change(self, queues: Set[QueueName]) -> None:
         """Nothing to note."""
 
 

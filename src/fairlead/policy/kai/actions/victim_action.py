@@ -140,9 +140,9 @@ class VictimAction:
                 jobs.update(self._victims)
                 self._victims.clear()
             if changed:
-                for each in {queue, *changed}:
+                for each in changed:
                     tournament.renew(each)
-                turn_filter.note_change()
+                turn_filter.note_change(changed)
                 continue
             if jobs.next_request(queue) != request:  # else its offer is the same
                 tournament.renew(queue)

@@ -62,6 +62,7 @@ class PendingJobs:
         self._heaps: dict[QueueName, list[JobKey]] = {}
         self._shared: set[QueueName] = set()  # their heaps belong to another object, see `branch`
         self._changed: set[QueueName] = set()  # their heaps differ from the added queues
+        self._classes: dict[QueueName, dict[JobClass, list[JobKey]]] = {}  # of changed queues
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
         # Jobs that grow one by one, and their pods after the next one, the last of all first.
         self._growing: dict[WorkloadName, list[PodId]] = {}
@@ -110,7 +111,7 @@ class PendingJobs:
         made._queues = self._queues
         made._next = self._next.copy()
         for queue, some in classes.items():
-            found = self._by_class(queue)
+            found = self.classes_of(queue)
             first = min([found[job_class][0] for job_class in some])
             keys = self._sorted(queue)
             made._heaps[queue] = keys[bisect_left(keys, first) :]
@@ -159,12 +160,23 @@ class PendingJobs:
         return [name for each in them for name in sorted(each)]
 
     def classes(self) -> Iterator[tuple[QueueName, JobsByClass]]:
-        """Yield the queues with their jobs by class.
-
-        Cost: a lookup for each job of a queue that changed; none for the others.
-        """
+        """Yield the queues with their jobs by class. Cost: that of `classes_of` each queue."""
         for queue in self._heaps:
-            yield queue, self._by_class(queue)
+            yield queue, self.classes_of(queue)
+
+    def classes_of(self, queue: QueueName) -> JobsByClass:
+        """Return the jobs of *queue* by class; it follows as jobs are dropped.
+
+        Cost: a lookup for each job if the queue changed, once until other jobs than the first do.
+        """
+        if queue not in self._changed:
+            return self._queues[queue].classes
+        found = self._classes.get(queue)
+        if found is None:
+            found = self._classes[queue] = {}
+            for key in self._sorted(queue):
+                found.setdefault(self.job_class(key[-1]), []).append(key)
+        return found
 
     def summaries(self) -> Mapping[JobClass, ClassSummary]:
         """Return how many jobs are of each class. Cost: that of `classes`."""
@@ -219,7 +231,8 @@ class PendingJobs:
 
     def drop_first(self, queue: QueueName) -> None:
         """Remove the first job of *queue*: it has all it needs, or cannot have it."""
-        heappop(self._own_heap(queue))
+        name = self._own_heap(queue)[0][-1]
+        self._drop(queue, self.job_class(name))
 
     def drop_alike(
         self, queue: QueueName, request: Amounts, is_infeasible: Callable[[JobClass], bool]
@@ -233,7 +246,7 @@ class PendingJobs:
             job_class = self.job_class(heap[0][-1])
             if not is_infeasible(job_class) or self._source.request(job_class) != request:
                 return
-            heappop(heap)
+            self._drop(queue, job_class)
 
     def renew_first(self, queue: QueueName) -> None:
         """Give the first job of *queue*, which got its next pods, its new position.
@@ -244,6 +257,7 @@ class PendingJobs:
         """
         heap = self._own_heap(queue)
         name = heappop(heap)[-1]
+        self._classes.pop(queue, None)
         rest = self._growing.get(name)
         if rest is None:
             self._next[name] = self._pods_now(name)
@@ -296,14 +310,6 @@ class PendingJobs:
         queue = self._queues.get(self._state.workloads[name].queue)
         return None if queue is None else queue.jobs.get(name)
 
-    def _by_class(self, queue: QueueName) -> JobsByClass:
-        if queue not in self._changed:
-            return self._queues[queue].classes
-        found: dict[JobClass, list[JobKey]] = {}
-        for key in self._sorted(queue):
-            found.setdefault(self.job_class(key[-1]), []).append(key)
-        return found
-
     def _sorted(self, queue: QueueName) -> list[JobKey]:
         """Return the jobs of a queue, in order."""
         heap = self._heaps[queue]
@@ -333,8 +339,19 @@ class PendingJobs:
     def _can_start(self, name: WorkloadName) -> bool:
         return self._state.workloads[name].active and bool(self.next_pods(name))
 
+    def _drop(self, queue: QueueName, job_class: JobClass) -> None:
+        """Remove the first job of *queue*, which is of that class."""
+        key = heappop(self._heaps[queue])
+        classes = self._classes.get(queue)
+        if classes is not None:
+            assert classes[job_class][0] == key, "the first job is not the first of its class"
+            del classes[job_class][0]
+            if not classes[job_class]:
+                del classes[job_class]
+
     def _put(self, queue: QueueName, keys: list[JobKey]) -> None:
         heapify(keys)
+        self._classes.pop(queue, None)
         self._heaps[queue] = keys
         self._shared.discard(queue)
         self._changed.add(queue)

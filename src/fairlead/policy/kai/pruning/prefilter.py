@@ -5,7 +5,8 @@ with a look at each class of jobs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
@@ -168,7 +169,8 @@ class ReclaimingClasses:
         return may_reclaim(self._state, share, request, preemptible=preemptible)
 
 
-OpenClasses = Callable[[QueueName, JobsByClass], Iterable[JobClass]]
+OpenClasses: TypeAlias = Callable[[QueueName, JobsByClass], Iterable[JobClass]]
+IsOpenNow: TypeAlias = Callable[[QueueName, JobClass], bool]
 
 
 class BoundsPrefilter:
@@ -214,7 +216,9 @@ class ActionBounds:
 
     def turn_filter(self, jobs: PendingJobs) -> "ClassFilter":
         """Return the filter for the turns of *jobs*."""
-        return ClassFilter(jobs, lambda queue, classes: self._open_classes(queue, classes, jobs))
+        if self._action == "consolidation":
+            return ClassFilter(jobs, lambda _, classes: classes, partial(self._may_move_in, jobs))
+        return ClassFilter(jobs, partial(self._open_classes, jobs), _always)
 
     def may_succeed(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Return whether a search for *pods* may succeed; one to be explained is always made."""
@@ -275,29 +279,46 @@ class ActionBounds:
         ]
 
     def _open_classes(
-        self, queue: QueueName, classes: JobsByClass, jobs: PendingJobs
+        self, jobs: PendingJobs, queue: QueueName, classes: JobsByClass
     ) -> Iterable[JobClass]:
-        """Return the classes in *queue* whose attempts may succeed."""
+        """Return the classes in *queue* that may reclaim or preempt, until the queue changes.
+
+        No other queue can admit them: what is not preemptible is not evicted.
+        """
         context = self._context
         if self._action == "reclaim":
             return self._kept.reclaiming.of(context.shares[queue], classes, context.request)
         first = {each: keys[0][-1] for each, keys in classes.items()}
-        if self._action == "consolidation":
-            ones = {each: ClassSummary(1, job, jobs.next_pods(job)) for each, job in first.items()}
-            return [each for each, one in ones.items() if self._may_move_for(each, one)]
         lowest, next_job = context.sources.candidates.lowest_priority(queue), jobs.first(queue)
         workloads = context.state.workloads
         if lowest is None or next_job is None or lowest >= workloads[next_job].priority:
             return ()  # no candidate has a lower priority than the first job
         return [each for each, job in first.items() if self._attempt(each, job).is_admitted()]
 
+    def _may_move_in(self, jobs: PendingJobs, queue: QueueName, job_class: JobClass) -> bool:
+        """Return whether moving others may help a class of which *queue* has a job."""
+        if job_class in self._movable:
+            return self._movable[job_class]
+        keys = jobs.classes_of(queue)[job_class]
+        job = keys[0][-1]
+        return self._may_move_for(job_class, ClassSummary(len(keys), job, jobs.next_pods(job)))
+
     def _may_move_for(self, job_class: JobClass, one: ClassSummary) -> bool:
-        """Return whether moving others may help a class of job, in whichever queue it is."""
+        """Return whether moving others may help a class of job, in whichever queue it is.
+
+        Where there may be room for it as it is, the candidates need no look.
+        """
         if job_class not in self._movable:
             attempt = self._attempt(job_class, one.job)
-            is_open = attempt.is_admitted() and self.may_succeed(attempt, one.pods)
-            self._movable[job_class] = is_open
+            self._movable[job_class] = attempt.is_admitted() and (
+                self._may_fit(job_class, one) or self.may_succeed(attempt, one.pods)
+            )
         return self._movable[job_class]
+
+    def _may_fit(self, job_class: JobClass, one: ClassSummary) -> bool:
+        if job_class in self._kept.infeasible.all():
+            return False
+        return not self._context.starter().is_infeasible(one.job, one.pods)
 
     def _may_moving_help(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Return whether *pods* may fit if candidates are moved."""
@@ -319,33 +340,60 @@ class ActionBounds:
 
 
 class ClassFilter:
-    """Counts the jobs with turns to come whose attempts may succeed, by queue and class."""
+    """Knows the classes of each queue with turns to come whose attempts may succeed."""
 
-    def __init__(self, jobs: PendingJobs, open_classes: OpenClasses) -> None:
-        """Count all *jobs*; *open_classes* returns the classes of a queue that may succeed."""
+    def __init__(
+        self, jobs: PendingJobs, open_classes: OpenClasses, is_open_now: IsOpenNow
+    ) -> None:
+        """Follow *jobs* while they have their turns.
+
+        *open_classes* returns the classes of a queue that may succeed until a job of the queue
+        changes, *is_open_now* whether that is so in the present state.
+        """
         self._jobs = jobs
         self._open_classes = open_classes
-        self._counts: dict[tuple[QueueName, JobClass], int] = {}
-        self.note_change()
+        self._is_open_now = is_open_now
+        self._open: dict[QueueName, set[JobClass]] = {}
+        self._failed: set[QueueName] = set()  # with a class of which all jobs failed
+        self._found: tuple[QueueName, JobClass] | None = None  # one that may succeed
+        self._look_at(jobs.queues())
 
     def is_any_left(self) -> bool:
-        """Return whether the attempt of any job with a turn to come may succeed."""
-        return bool(self._counts)
+        """Return whether the attempt of any job with a turn to come may succeed.
+
+        Cost: none as long as the class that was found the last time has jobs and is open.
+        """
+        if self._found is None or not self.may_succeed(*self._found):
+            pairs = ((queue, each) for queue, found in self._open.items() for each in found)
+            self._found = next((pair for pair in pairs if self.may_succeed(*pair)), None)
+        return self._found is not None
 
     def may_succeed(self, queue: QueueName, job_class: JobClass) -> bool:
         """Return whether the attempt of a job of that class in *queue* may succeed."""
-        return (queue, job_class) in self._counts
+        return (
+            job_class in self._open.get(queue, ())
+            and job_class in self._jobs.classes_of(queue)
+            and self._is_open_now(queue, job_class)
+        )
 
     def note_failure(self, queue: QueueName, job_class: JobClass, *, all_alike: bool) -> None:
         """Note a failure; *all_alike*: all jobs of its class in *queue* would fail now."""
-        count = self._counts.pop((queue, job_class), 0)
-        if count > 1 and not all_alike:
-            self._counts[queue, job_class] = count - 1
+        if all_alike:
+            self._failed.add(queue)
+            self._open[queue].discard(job_class)
 
-    def note_change(self) -> None:
-        """Count again, because an attempt succeeded."""
-        self._counts = {
-            (queue, job_class): len(classes[job_class])
-            for queue, classes in self._jobs.classes()
-            for job_class in self._open_classes(queue, classes)
-        }
+    def note_change(self, queues: Set[QueueName]) -> None:
+        """Look again at *queues*, in which jobs changed, and at all where an attempt failed."""
+        self._look_at(queues | self._failed)
+        self._failed.clear()
+
+    def _look_at(self, queues: Iterable[QueueName]) -> None:
+        for queue in queues:
+            if self._jobs.first(queue) is None:
+                self._open.pop(queue, None)
+            else:
+                self._open[queue] = {*self._open_classes(queue, self._jobs.classes_of(queue))}
+
+
+def _always(_queue: QueueName, _job_class: JobClass) -> bool:
+    return True
