@@ -32,15 +32,20 @@ HOUR_MS = 3_600_000
 
 @benchmark("cycle: 100 jobs reclaim among 8,000 that run", goal_cpu_ms=1_000, peer="KAI 9.3-11.2 s")
 def reclaim_hundred() -> Work:
-    """Fifty queues hold twice their quota of 80; the fifty others want two GPUs each."""
-    state = _state(nodes=1_000)
-    for at in range(100):
-        _queue(state, f"q{at:02}", None, quota=80_000)
-    for at in range(8_000):
-        _job(state, f"r{at:05}", f"q{at % 50:02}", at, node=f"n{at % 1_000:04}")
-    for at in range(100):
-        _job(state, f"p{at:05}", f"q{50 + at % 50:02}", 8_000 + at)
-    return _cycle(state, ACTIONS, {"Evict": 100, "Reserve": 100})
+    """On 1,000 nodes."""
+    return _reclaim(nodes=1_000)
+
+
+@benchmark("cycle: 300 jobs reclaim among 24,000 that run", goal_cpu_ms=4_000)
+def reclaim_three_hundred() -> Work:
+    """On 3,000 nodes."""
+    return _reclaim(nodes=3_000)
+
+
+@benchmark("cycle: 1,000 jobs reclaim among 80,000 that run", goal_cpu_ms=15_000)
+def reclaim_thousand() -> Work:
+    """On 10,000 nodes: ten times the cluster and the claims in fifteen times the time."""
+    return _reclaim(nodes=10_000)
 
 
 @benchmark(
@@ -96,6 +101,18 @@ def mixed() -> Work:
         node = f"n{at % 100:04}" if at % 2 == 0 else None
         _job(state, f"j{at:03}", f"queue-{at % 4}", at, node=node)
     return _cycle(state, ACTIONS, {"Start": 250})
+
+
+def _reclaim(nodes: int) -> Work:
+    """Fifty queues hold twice their quota; the fifty others want a few GPUs each."""
+    state, running, claims = _state(nodes=nodes), nodes * 8, nodes // 10
+    for at in range(100):
+        _queue(state, f"q{at:02}", None, quota=running * 10)
+    for at in range(running):
+        _job(state, f"r{at:05}", f"q{at % 50:02}", at, node=f"n{at % nodes:04}")
+    for at in range(claims):
+        _job(state, f"p{at:05}", f"q{50 + at % 50:02}", running + at)
+    return _cycle(state, ACTIONS, {"Evict": claims, "Reserve": claims})
 
 
 def _large_gang(nodes: int) -> Work:

@@ -4,7 +4,7 @@ Later actions may undo what earlier ones did, so decisions are made at the end: 
 pod when the cycle began, its place now, and the last act that touched it.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -35,7 +35,7 @@ class CycleRecord:
         """Begin with nothing done to *state*."""
         self._state = state
         self._before: dict[WorkloadName, dict[PodId, Placed]] = {}
-        self._queues: set[QueueName] = set()  # of the touched jobs
+        self._touched: dict[QueueName, list[WorkloadName]] = {}
         self._acts: list[Act] = []
         self._last: dict[PodKey, int] = {}
         self._waits: dict[WorkloadName, tuple[int, Reason]] = {}
@@ -46,19 +46,11 @@ class CycleRecord:
         if job not in self._before:
             run = self._state.runs.get(job)
             self._before[job] = dict(run.pods) if run else {}
-            self._queues.add(self._state.workloads[job].queue)
+            self._touched.setdefault(self._state.workloads[job].queue, []).append(job)
 
-    def has_touched(self, job: WorkloadName) -> bool:
-        """Return whether anything may have been done to *job* in this cycle."""
-        return job in self._before
-
-    def has_touched_any_of(self, queue: QueueName) -> bool:
-        """Return whether anything may have been done to a job of *queue*."""
-        return queue in self._queues
-
-    def touched_queues(self) -> Set[QueueName]:
-        """Return the queues of which anything may have been done to a job."""
-        return self._queues
+    def touched(self) -> Mapping[QueueName, Sequence[WorkloadName]]:
+        """Return the jobs to which anything may have been done in this cycle, by queue."""
+        return self._touched
 
     def is_settled(self, pod: PodKey) -> bool:
         """Return whether a pod got its present place in this cycle."""

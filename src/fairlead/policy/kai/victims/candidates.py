@@ -133,61 +133,63 @@ class EligibleCandidates:
         self._record = record
         self._spared = frozenset() if includes_settled else spared
         self._held = held
-        self._left_out = held | {name for name, _ in self._spared}  # whatever the cycle does
+        self._left_out: dict[QueueName, set[WorkloadName]] = {}  # whatever the cycle does
+        for job in held | {name for name, _ in self._spared}:
+            self._left_out.setdefault(state.workloads[job].queue, set()).add(job)
         self._includes_settled = includes_settled
         self._known: dict[QueueName, tuple[list[OrderedCandidate], list[OrderedCandidate]]] = {}
 
     def of(self, queue: QueueName) -> list[OrderedCandidate]:
         """Return the eligible candidates of a leaf in service order.
 
-        Whether a pod is settled changes only with its place. Cost: where the cycle touched the
-        queue or a job is left out, a look at each candidate, until one of them changes.
+        Whether a pod is settled changes only with its place. Cost: where the cycle touched jobs of
+        the queue or some are left out, a look at each of these, until a candidate changes.
         """
         every = self._source.of(queue)
-        is_touched = not self._includes_settled and self._record.has_touched_any_of(queue)
-        if not self._left_out and not is_touched:
+        left_out = self._left_out.get(queue) or set[WorkloadName]()
+        touched = () if self._includes_settled else self._record.touched().get(queue, ())
+        if not left_out and not touched:
             return every
         known = self._known.get(queue)
         if known is None or known[0] is not every:
-            known = self._known[queue] = every, self._eligible(every)
+            known = self._known[queue] = every, self._eligible(every, left_out.union(touched))
         return known[1]
 
     def special_queues(self) -> Set[QueueName]:
         """Return the leaves in which a candidate may be left out that is eligible elsewhen."""
-        queues = {self._state.workloads[job].queue for job in self._left_out}
-        return queues if self._includes_settled else queues | self._record.touched_queues()
+        queues = self._left_out.keys()
+        return queues if self._includes_settled else queues | self._record.touched().keys()
 
-    def _eligible(self, every: list[OrderedCandidate]) -> list[OrderedCandidate]:
-        held = {each[1].job for each in every if each[1].job in self._held}
-        may_be = [each for each in every if self._may_be_settled(each[1].job)]
-        settled = {each[1].job for each in may_be if self._is_settled(each[1])}
+    def _eligible(
+        self, every: list[OrderedCandidate], doubtful: Set[WorkloadName]
+    ) -> list[OrderedCandidate]:
+        """Leave out the *doubtful* jobs that are held or have a new place."""
+        pods = {job: _evictable_pods(self._state, job) for job in doubtful}
+        held = {job for job in doubtful & self._held if pods[job]}
+        settled = {job for job in doubtful if self._is_settled(job, pods[job])}
         self.held |= held
         self.settled |= settled
         out = held | settled
         return [each for each in every if each[1].job not in out] if out else every
 
-    def _may_be_settled(self, job: WorkloadName) -> bool:
+    def _is_settled(self, job: WorkloadName, pods: Iterable[PodId]) -> bool:
+        """Return whether one of *pods* of a job is settled; then all of the gang stays."""
         if self._includes_settled:
             return False
-        return job in self._left_out or self._record.has_touched(job)
-
-    def _is_settled(self, candidate: Candidate) -> bool:
-        """Return whether a pod of a job is settled; then all of the gang stays."""
-        pods = [(candidate.job, pod) for pod in candidate.pods]
-        return any(pod in self._spared or self._record.is_settled(pod) for pod in pods)
+        return any(
+            (job, pod) in self._spared or self._record.is_settled((job, pod)) for pod in pods
+        )
 
 
 def candidate_of(
     state: ClusterState, name: WorkloadName, gang_of: Callable[[WorkloadName], Gang]
 ) -> OrderedCandidate | None:
     """Return a running job as a candidate; None if nothing of it can be evicted."""
-    workload, run = state.workloads[name], state.runs[name]
-    if not workload.preemptible:
-        return None
-    places = dict(run.pods)
-    pods = [pod for pod, placed in places.items() if placed.phase != "leaving"]
+    pods = _evictable_pods(state, name)
     if not pods:
         return None
+    workload, run = state.workloads[name], state.runs[name]
+    places = dict(run.pods)
     ordered = tuple(pods if len(pods) == 1 else sorted(pods, key=workload.pod_name))
     candidate = Candidate(
         job=workload.name,
@@ -200,6 +202,14 @@ def candidate_of(
         places=places,
     )
     return in_service_order(state, candidate)
+
+
+def _evictable_pods(state: ClusterState, name: WorkloadName) -> list[PodId]:
+    """Return the pods of a job that have a place and can be evicted."""
+    run = state.runs.get(name)
+    if run is None or not state.workloads[name].preemptible:
+        return []
+    return [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
 
 
 def in_service_order(state: ClusterState, candidate: Candidate) -> OrderedCandidate:
