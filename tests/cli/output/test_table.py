@@ -1,10 +1,13 @@
 """Columns of tables stand below each other, whatever letters are in them."""
 
+import csv
+import io
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.cli.output.table import display_width, table_text
+from fairlead.cli.output.table import csv_line, display_width, table_text
 
 WIDTHS = {
     "": 0,
@@ -91,3 +94,10 @@ def test_no_number_is_lost_whatever_the_width(width: int, rows: list[list[str]])
         numbers = [[*row[:2], f"n{at}", f"m{at}"] for at, row in enumerate(rows)]
         text = table_text([["A", "B", "C", "D"], *numbers], left=2)
     assert all(f"n{at}" in text and f"m{at}" in text for at in range(len(rows)))
+
+
+@given(st.lists(st.text(alphabet='a,";|\r\n\t= 漢', max_size=6), min_size=1, max_size=4))
+def test_a_line_of_csv_gives_back_its_cells(cells: list[str]) -> None:
+    line = csv_line(cells)
+    assert line.endswith("\n")
+    assert list(csv.reader(io.StringIO(line, newline=""), strict=True)) == [cells]

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from fairlead.cli.input.options import NamedPath, output_option
-from fairlead.cli.output.table import table_text
+from fairlead.cli.output.table import csv_line, table_text
 from fairlead.explain.text.measures import change_text, measure_text
 from fairlead.explain.text.names import printable
 from fairlead.explain.text.whole_file import write_whole
@@ -24,7 +24,6 @@ from fairlead.sim.report.sides import (
     with_names,
 )
 from fairlead.sim.results.read_result import read_result
-from fairlead.store.text.entry_text import csv_line
 
 EPILOG = f"""\b
 Examples:

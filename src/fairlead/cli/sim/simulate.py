@@ -7,6 +7,7 @@ import click
 
 from fairlead.cli.input.options import output_option
 from fairlead.cli.output.progress import heeded
+from fairlead.cli.output.table import csv_line
 from fairlead.cli.sim.kai_file import FORMAT, OUTPUTS, print_shares
 from fairlead.cli.sim.options import (
     TWO_POLICIES,
@@ -25,7 +26,6 @@ from fairlead.sim.results.run_writer import COLUMNS, measure_rows
 from fairlead.sim.run.run_variant import RunOrder, run_variant
 from fairlead.sim.scenario.scenario import Variant, choose_variants
 from fairlead.sim.scenario.settings import with_settings
-from fairlead.store.text.entry_text import csv_line
 
 
 def result_document(result: StoredResult) -> dict[str, Any]:

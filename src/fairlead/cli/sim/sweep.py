@@ -12,7 +12,7 @@ import msgspec
 
 from fairlead.cli.input.options import output_option
 from fairlead.cli.output.progress import heeded
-from fairlead.cli.output.table import table_text
+from fairlead.cli.output.table import csv_line, table_text
 from fairlead.cli.sim.options import (
     TWO_POLICIES,
     Asked,
@@ -43,7 +43,6 @@ from fairlead.sim.sweep.combinations import (
     combinations,
     without_effect,
 )
-from fairlead.store.text.entry_text import csv_line
 
 
 def sweep_text(result: StoredResult, rows: Sequence[Combination]) -> str:

@@ -16,7 +16,6 @@ from fairlead.cli.usage.record import (
     read_name,
     read_reason,
     read_who,
-    refuse_stub,
     write_act,
 )
 from fairlead.errors import FairleadError
@@ -76,7 +75,6 @@ def grant(
     """
     name, why = read_who(who), read_reason(reason)
     found = find_record(store, files)
-    refuse_stub(found.path)
     with opened(found, writes=True) as record:
         at_ms = _moment(record, now)
         times = read_resource_time(amounts, record.resources)
@@ -128,7 +126,6 @@ def forgive(
         raise click.UsageError("name what to reset: either --queue QUEUE or --all")
     name, why = read_who(who), read_reason(reason)
     found = find_record(store, files)
-    refuse_stub(found.path)
     with opened(found, writes=True) as record:
         at_ms = _moment(record, now)
         whose: list[QueueName | None] = [None]

@@ -13,7 +13,7 @@ Examples:
   fairlead usage show --store usage.db --half-life 2d
   fairlead usage grant --queue research gpu=100h --reason "node failure on Monday"
   fairlead usage forgive --all --reason "new year"
-  fairlead usage export -o csv usage.csv
+  fairlead usage export usage.jsonl
   fairlead usage import sacct.txt --time-zone Europe/Berlin
   fairlead usage log
 """

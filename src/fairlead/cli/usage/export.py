@@ -4,29 +4,26 @@ from pathlib import Path
 
 import click
 
-from fairlead.cli.input.options import output_option
 from fairlead.cli.output.progress import counted
 from fairlead.cli.usage.record import find_record, names_record, opened
 from fairlead.errors import FairleadError
 from fairlead.explain.text.whole_file import write_whole
-from fairlead.store.text.entry_text import TextHead
-from fairlead.store.text.usage_text import TextForm, usage_lines
+from fairlead.store.text.usage_text import TextHead, usage_lines
 
 _SQLITE = b"SQLite format 3\0"
 
 EPILOG = """\b
 Examples:
   fairlead usage export --store usage.db usage.jsonl
-  fairlead usage export --store usage.db -o csv | head
+  fairlead usage export --store usage.db | jq -c 'select(.type == "granted")'
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("file", type=click.Path(dir_okay=False), required=False, metavar="[FILE]")
-@output_option("jsonl", "csv")
 @names_record
-def export(file: str | None, output: TextForm, store: str | None, files: tuple[str, ...]) -> None:
-    """Write all entries of the usage store as JSON lines or CSV.
+def export(file: str | None, store: str | None, files: tuple[str, ...]) -> None:
+    """Write all entries of the usage store as JSON lines.
 
     To a file, or to standard output. An import gives the same answers again. Times are milliseconds
     since 1970, amounts are whole base units: millicores, bytes, thousandths of a GPU.
@@ -35,7 +32,7 @@ def export(file: str | None, output: TextForm, store: str | None, files: tuple[s
     with opened(found, writes=False) as record:
         # Asked before the entries: of a later look, what it found might be missing among them.
         head = TextHead(resources=record.resources, observed_ms=record.observed_ms)
-        lines = usage_lines(output, head, counted(record.entries(), "entries exported"))
+        lines = usage_lines(head, counted(record.entries(), "entries exported"))
         if file is None:
             for line in lines:
                 click.echo(line, nl=False)

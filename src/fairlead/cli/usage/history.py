@@ -55,14 +55,11 @@ def _of_store(file: Path) -> UsageRecord:
 
 
 def _of_text(file: Path, text: str) -> UsageRecord:
-    if text.startswith("{"):
-        read = read_usage("jsonl", io.StringIO(text, newline=""), str(file))
-    elif text.startswith("type,"):
-        read = read_usage("csv", io.StringIO(text, newline=""), str(file))
-    else:
+    if not text.startswith("{"):
         raise FairleadError(
             f"{file} is not a usage store: expected one, or what fairlead usage export writes"
         )
+    read = read_usage(io.StringIO(text, newline=""), str(file))
     return UsageRecord(
         name=str(file),
         resources=read.head.resources,

@@ -1,10 +1,11 @@
-"""Which queue each account of Slurm is: a file of lines ``ACCOUNT: QUEUE``."""
+"""``fairlead usage import``: adds an export, or the output of sacct, to the usage store."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -14,12 +15,12 @@ import yaml
 from fairlead.cli.input.options import read_standard_input
 from fairlead.cli.output.progress import announce, counted
 from fairlead.cli.usage.amounts import read_capacity
-from fairlead.cli.usage.import_target import added_to, unknown_entries
 from fairlead.cli.usage.record import (
     audited,
     dated,
     find_record,
     names_record,
+    opened,
     read_reason,
     read_who,
 )
@@ -31,7 +32,6 @@ from fairlead.model.quantity import is_gpu
 from fairlead.store.file.entry_amounts import fit_resources
 from fairlead.store.file.file_notes import ImportNote
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.store.text.entry_text import TextHead
 from fairlead.store.text.sacct import (
     ONE_LEFT_OUT,
     RESOURCES,
@@ -39,11 +39,12 @@ from fairlead.store.text.sacct import (
     held_entries,
     read_sacct,
 )
-from fairlead.store.text.usage_text import UsageText, read_usage
-from fairlead.usage.entries import Capacity, Entry, Held
+from fairlead.store.text.usage_text import TextHead, UsageText, read_usage
+from fairlead.usage.entries import Capacity, Entry, Forgiven, Gap, Granted, Held
 from fairlead.usage.settings import DAY_MS
 
 MAX_BYTES = 2**20
+_ACTS: Final = (Granted, Forgiven)
 
 
 class QueueMap:
@@ -95,15 +96,12 @@ def read_queue_map(file: str) -> QueueMap:
     return QueueMap(found)
 
 
-ImportForm: TypeAlias = Literal["jsonl", "csv", "sacct"]
-FORMS: tuple[ImportForm, ...] = get_args(ImportForm)
-
 EPILOG = """\b
 Examples:
   fairlead usage import usage.jsonl --store usage.db
   fairlead usage import sacct.txt --time-zone Europe/Berlin --capacity gpu=64,cpu=2048
   sacct -aP -S 2026-11-01 -o JobID,Account,User,Start,End,ElapsedRaw,State,AllocTRES |
-    fairlead usage import - --format sacct --queue-map accounts.yaml
+    fairlead usage import - --queue-map accounts.yaml
 """
 
 
@@ -121,12 +119,6 @@ def _read_zone(
 @dated("The current time, to refuse entries of a later day; by default now.")
 @click.command("import", epilog=EPILOG)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMS),
-    help="The format of the file; by default found from its first line.",
-)
 @click.option(
     "--queue-map",
     type=click.Path(dir_okay=False),
@@ -148,7 +140,6 @@ def _read_zone(
 @names_record
 def import_(
     file: str,
-    form: ImportForm | None,
     queue_map: str | None,
     time_zone: ZoneInfo | None,
     capacity: str | None,
@@ -173,9 +164,9 @@ def import_(
             raise FairleadError(
                 f"{name} is empty: expected what fairlead usage export or sacct --parsable2 writes"
             )
-        told = form or _form_of(first, name)
-        rest = counted(_chained(first, lines), "lines read")
-        if told == "sacct":
+        is_sacct = _is_sacct(first, name)
+        rest = counted(chain([first], lines), "lines read")
+        if is_sacct:
             accounts = QueueMap({}) if queue_map is None else read_queue_map(queue_map)
             amounts = None if capacity is None else read_capacity(capacity, RESOURCES)
             history = read_sacct(rest, name, time_zone or ZoneInfo("UTC"), until_ms=until_ms)
@@ -183,14 +174,14 @@ def import_(
         else:
             if (queue_map, time_zone, capacity) != (None, None, None):
                 raise click.UsageError("--queue-map, --time-zone and --capacity are for sacct only")
-            text = read_usage(told, rest, name, until_ms=until_ms)
+            text = read_usage(rest, name, until_ms=until_ms)
     if not text.entries:
         click.echo("nothing to import: the file has no entries")
         return
-    with added_to(found) as record:
-        if told == "sacct":
+    with opened(found, writes=True, makes=True) as record:
+        if is_sacct:
             text = _in_words_of(record, text)
-        added = _add(record, text, signed, is_partial=told == "sacct")
+        added = _add(record, text, signed, is_partial=is_sacct)
     _tell(added, len(text.entries))
 
 
@@ -295,6 +286,46 @@ def _add(
     return entries
 
 
+def unknown_entries(record: UsageStore, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries that the store lacks, in their order.
+
+    What an administrator did is known if the log has it. The other entries of one moment depend on
+    their order, so they are known if that moment ends with all of them in the store, or new. Law:
+    the store answers the same, whether these or all are written. Cost: a walk through the store
+    from the first entry on.
+    """
+    newest_ms = record.newest_ms
+    first_ms = min(map(_begins_ms, entries), default=0)
+    if newest_ms is None or first_ms > newest_ms:
+        return list(entries)
+    # From a moment earlier: reading begins with the levels in force then, and with part of a gap.
+    known = _by_moment(record.entries(first_ms - 1 if first_ms else None))
+    acts = set(record.audit())
+    new = {
+        at_ms
+        for at_ms, told in _by_moment(entries).items()
+        if known.get(at_ms, [])[-len(told) :] != told
+    }
+    return [
+        entry
+        for entry in entries
+        if (entry not in acts if isinstance(entry, _ACTS) else entry.at_ms in new)
+    ]
+
+
+def _by_moment(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
+    """Return entries by their moment, without what administrators did."""
+    found: dict[int, list[Entry]] = {}
+    for entry in entries:
+        if not isinstance(entry, _ACTS):
+            found.setdefault(entry.at_ms, []).append(entry)
+    return found
+
+
+def _begins_ms(entry: Entry) -> int:
+    return entry.since_ms if isinstance(entry, Gap) else entry.at_ms
+
+
 def _of_queues(
     history: SacctHistory, accounts: QueueMap, capacity: tuple[int, ...] | None
 ) -> UsageText:
@@ -339,17 +370,13 @@ def _lines(file: str) -> Iterator[tuple[str, Iterator[str]]]:
         raise FairleadError(f"cannot read {file}: {wrong.strerror or wrong}") from wrong
 
 
-def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
-    if first:
-        yield first
-    yield from rest
-
-
-def _form_of(first: str, name: str) -> ImportForm:
+def _is_sacct(first: str, name: str) -> bool:
+    """Return whether the first line is that of sacct; else it is that of an export."""
     if first.startswith("{"):
-        return "jsonl"
-    if first.startswith("type,"):
-        return "csv"
+        return False
     if "JobID" in first.strip().split("|"):
-        return "sacct"
-    raise click.UsageError(f"the first line of {name} shows no known format: name it with --format")
+        return True
+    raise click.UsageError(
+        f"the first line of {name} shows no known format: expected what fairlead usage export or "
+        "sacct --parsable2 writes"
+    )

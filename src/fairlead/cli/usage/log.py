@@ -6,12 +6,11 @@ import click
 import msgspec
 
 from fairlead.cli.input.options import output_option
-from fairlead.cli.output.table import table_text
+from fairlead.cli.output.table import csv_line, table_text
 from fairlead.cli.usage.record import find_record, names_record, opened
 from fairlead.explain.text.measures import hours_text, hours_unit
 from fairlead.model.duration import moment_text
 from fairlead.store.file.file_notes import ImportNote
-from fairlead.store.text.entry_text import csv_line
 from fairlead.usage.entries import Forgiven, Granted
 
 EPILOG = """\b

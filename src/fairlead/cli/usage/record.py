@@ -12,12 +12,11 @@ import click
 import msgspec
 
 from fairlead.cli.input.options import load_files, now_option, read_standard_input
-from fairlead.errors import FairleadError, StoreError
+from fairlead.errors import FairleadError
 from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import QueueName
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.store.file.database import is_never_finished
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Forgiven, Granted
 from fairlead.usage.settings import DAY_MS, PrometheusSource, StoreSource, UsageSettings
@@ -77,8 +76,9 @@ def find_record(store: str | None, files: tuple[str, ...]) -> Record:
 @contextmanager
 def opened(record: Record, *, writes: bool, makes: bool = False) -> Iterator[UsageStore]:
     """Open the store, which must exist unless the caller *makes* one."""
-    if not makes and not record.path.exists():
-        writes = False  # which says that it is missing, where a slip in the name would make it
+    if writes and not makes:
+        # Refuses a missing or empty file: a mistake in the name must not start a new store.
+        UsageStore.open(record.path, writes=False).close()
     with UsageStore.open(record.path, writes=writes) as store:
         yield store
 
@@ -149,15 +149,6 @@ def _path_in(settings: UsageSettings | None) -> str:
         f"{found}: name the file with --store FILE, in the variable {STORE_VARIABLE}, or in the "
         "settings among the objects of -f"
     )
-
-
-def refuse_stub(path: Path) -> None:
-    """Raise StoreError for a file without tables; opening it finds all other problems."""
-    if is_never_finished(path):
-        raise StoreError(
-            f"usage store {path}: it is empty or was never finished; restore a copy or start one "
-            "with fairlead usage import"
-        )
 
 
 def dated(meaning: str) -> Callable[[click.Command], click.Command]:

@@ -9,7 +9,7 @@ import msgspec
 
 from fairlead.cli.input.options import now_option, output_option
 from fairlead.cli.output.progress import counted
-from fairlead.cli.output.table import table_text
+from fairlead.cli.output.table import csv_line, table_text
 from fairlead.cli.usage.record import Record, find_record, names_record, opened
 from fairlead.errors import DurationError, FairleadError
 from fairlead.explain.text.names import printable
@@ -19,7 +19,6 @@ from fairlead.model.duration import format_duration, moment_text, parse_duration
 from fairlead.store.feed.reading import Reading, standing
 from fairlead.store.feed.store_origin import stored_reading
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.store.text.entry_text import csv_line
 from fairlead.usage.entries import Gap
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at

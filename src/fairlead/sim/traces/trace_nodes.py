@@ -8,10 +8,10 @@ import msgspec
 from fairlead.sim.traces.csv_rows import split_cells
 from fairlead.sim.traces.trace_job import CPU, GPU, MEMORY, WHOLE_GPU, RowError, TraceError
 from fairlead.sim.traces.trace_lines import trace_lines
-from fairlead.store.text.entry_text import whole_number
 
 COLUMNS: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _MIB: Final = 2**20
+_MOST_DIGITS: Final = 40
 
 
 class TraceNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,22 @@ def _node(names: list[str], line: str) -> TraceNode:
 
 
 def _amount(row: dict[str, str], column: str) -> int:
-    number = whole_number(row[column])
+    number = _whole_number(row[column])
     if number < 0:
         raise RowError(column, f"found {number} in {column}, expected 0 or more")
     return number
+
+
+def _whole_number(text: str) -> int:
+    """Return the number. Raises ValueError for anything but digits with a sign, and for too many.
+
+    What else int() accepts is a mistake in a table.
+    """
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()):
+        raise ValueError(f"found {text!r}, expected a whole number")
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(
+            f"found a number of {len(digits):,} digits, expected at most {_MOST_DIGITS}"
+        )
+    return int(text)

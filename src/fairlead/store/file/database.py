@@ -112,22 +112,6 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         raise damaged(path, error) from error
 
 
-def is_never_finished(path: Path) -> bool:
-    """Return whether the file at *path* is empty, or a database without any table."""
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    try:
-        connection = sqlite3.connect(address, uri=True, timeout=BUSY_TIMEOUT_S)
-    except sqlite3.Error:
-        return False
-    try:
-        [changes] = connection.execute("PRAGMA schema_version").fetchone()
-    except sqlite3.Error:
-        return False
-    finally:
-        connection.close()
-    return bool(changes == 0)
-
-
 def _opened(path: Path, mode: str) -> sqlite3.Connection:
     if path.is_dir():
         raise problem(path, "it is a folder", "name a file in it")

@@ -1,1 +1,1 @@
-"""Records of use as text: our own forms, and what Slurm prints."""
+"""Usage as text: JSON lines of our own, and the output of sacct."""

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from fairlead.model.axes import QueueName
-from fairlead.store.text.entry_text import END_OF_TIME_MS, BadLines, check_moment
+from fairlead.store.text.bad_lines import END_OF_TIME_MS, BadLines, check_moment
 from fairlead.usage.entries import Held
 
 RESOURCES: Final = ("cpu", "memory", "nvidia.com/gpu")

@@ -1,92 +1,108 @@
-"""Exported usage, for backups, spreadsheets and other programs: JSON lines or CSV.
+"""Exported usage as JSON lines, for backups and other programs.
 
-Both forms hold the same: first the names of the resources and the time of the last observation,
-then one entry in each line, in the order in which a ledger takes them. Amounts are whole base units
-and times are milliseconds, so that nothing is rounded on the way out or in.
+The first line has the names of the resources and the time of the last observation. Each line after
+it is an entry, in the order in which a ledger takes them. Amounts are whole base units and times
+are milliseconds, so nothing is rounded on the way out or in.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, TypeAlias
+from typing import Final
 
 import msgspec
 
 from fairlead.errors import UsageError
-from fairlead.store.text.csv_form import csv_lines, read_csv
-from fairlead.store.text.entry_text import (
-    AMOUNT_FIELDS,
-    END_OF_TIME_MS,
-    BadLines,
-    TextHead,
-    check_moment,
-)
-from fairlead.store.text.json_lines import json_lines, read_json_lines
+from fairlead.store.text.bad_lines import END_OF_TIME_MS, BadLines, check_moment
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding
 
-TextForm: TypeAlias = Literal["jsonl", "csv"]
+VERSION: Final = 1
+_FIX: Final = "correct this line, or export it again with fairlead usage export"
+_SOME_WINDOW: Final = Sliding(1)
 
-_SOME_WINDOW = Sliding(1)
+
+class TextHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for all entries of a text."""
+
+    resources: tuple[str, ...]
+    observed_ms: int | None = None  # when a scheduler last looked; None: never, or unknown
+
+
+class _FirstLine(msgspec.Struct, frozen=True, kw_only=True, tag="usage", omit_defaults=True):
+    version: int
+    resources: tuple[str, ...]
+    observed_ms: int | None = None
 
 
 class UsageText(msgspec.Struct, frozen=True, kw_only=True):
-    """What a text holds: entries with one amount for each of the resources of its head."""
+    """The content of a text: entries with one amount for each of the resources of its head."""
 
     head: TextHead
     entries: list[Entry]
 
 
-def usage_lines(form: TextForm, head: TextHead, entries: Iterable[Entry]) -> Iterator[str]:
+_decode_first: Final = msgspec.json.Decoder(_FirstLine).decode
+_decode_entry: Final = msgspec.json.Decoder[Entry](Entry).decode
+
+
+def usage_lines(head: TextHead, entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the lines of a text, each with its end of line.
 
-    Law: `read_usage` gives back an equal head and equal entries.
+    Law: `read_usage` returns an equal head and equal entries.
     """
-    write = json_lines if form == "jsonl" else csv_lines
-    return write(head, entries)
+    first = _FirstLine(version=VERSION, resources=head.resources, observed_ms=head.observed_ms)
+    yield _line(first)
+    for entry in entries:
+        yield _line(entry)
 
 
-def read_usage(
-    form: TextForm, lines: Iterable[str], name: str, *, until_ms: int = END_OF_TIME_MS
-) -> UsageText:
-    """Read all of a text, or raise StoreError that tells of each bad line where, what and the cure.
+def read_usage(lines: Iterable[str], name: str, *, until_ms: int = END_OF_TIME_MS) -> UsageText:
+    """Read all of a text, or raise StoreError with the place, mistake and fix of each bad line.
 
-    *lines* keep their ends. What is read is checked as a ledger would: order of time, amounts that
-    are not negative, one for each resource. Moments from *until_ms* on are refused: an entry of the
-    far future would be the newest of a record for good.
+    Entries are checked as a ledger does: order of time, amounts that are not negative, one for each
+    resource. Moments from *until_ms* on are refused: an entry of the far future would be the newest
+    of a store for good.
     """
     bad = BadLines(name)
-    read = read_json_lines if form == "jsonl" else read_csv
-    head, numbered = read(lines, bad, until_ms)
+    numbered = enumerate(lines, start=1)
+    head = TextHead(resources=())
+    try:
+        head = _head(next(numbered, (1, ""))[1], until_ms)
+    except ValueError as mistake:
+        bad.add(1, str(mistake), _FIX)
+        bad.raise_if_any()  # without resources no amount means anything
     ledger = Ledger(head.resources, _SOME_WINDOW)
     entries: list[Entry] = []
-    for line, entry in numbered:
-        found = _impossible(entry, ledger, until_ms)
-        if found:
-            bad.add(line, found, "correct this line, or export it again")
+    for number, line in numbered:
+        if not line.strip():
+            continue
+        try:
+            entry = _decode_entry(line)
+            check_moment(entry.at_ms, until_ms)
+            if getattr(entry, "queue", None) == "":
+                raise ValueError("found a queue without a name")
+            ledger.take(entry)
+        except (ValueError, UsageError) as mistake:
+            bad.add(number, str(mistake), _FIX)
+            continue
         entries.append(entry)
     bad.raise_if_any()
     return UsageText(head=head, entries=entries)
 
 
-def _impossible(entry: Entry, ledger: Ledger, until_ms: int) -> str:
-    """Why the entry cannot be taken after those before it; "" if it can."""
-    try:
-        check_moment(entry.at_ms, until_ms)
-        _check_count(entry, ledger.resources)
-    except ValueError as wrong:
-        return str(wrong)
-    if getattr(entry, "queue", None) == "":
-        return "found a queue without a name"
-    try:
-        ledger.take(entry)
-    except UsageError as wrong:
-        return str(wrong)
-    return ""
+def _line(value: object) -> str:
+    return msgspec.json.encode(value).decode() + "\n"
 
 
-def _check_count(entry: Entry, resources: tuple[str, ...]) -> None:
-    amounts = next((getattr(entry, each) for each in AMOUNT_FIELDS if hasattr(entry, each)), None)
-    if amounts is not None and len(amounts) != len(resources):
-        found = "1 amount" if len(amounts) == 1 else f"{len(amounts)} amounts"
-        names = ", ".join(resources)
-        raise ValueError(f"found {found}, expected {len(resources)}, one for each of {names}")
+def _head(line: str, until_ms: int) -> TextHead:
+    first = _decode_first(line)
+    if first.version != VERSION:
+        raise ValueError(f"found version {first.version}, expected {VERSION}")
+    if not first.resources:
+        raise ValueError("found no resources, expected at least one")
+    for name in first.resources:
+        if not name or first.resources.count(name) > 1:
+            raise ValueError(f"found the resource {name!r} twice or without a name")
+    if first.observed_ms is not None:
+        check_moment(first.observed_ms, until_ms)
+    return TextHead(resources=first.resources, observed_ms=first.observed_ms)

@@ -30,7 +30,7 @@ from fairlead.sim.scenario.variant.nodes import ErrorReport, most_capacity
 from fairlead.sim.scenario.variant.queue_tree import QUEUES, QueueTree, check_queues, counted
 from fairlead.sim.work.arrivals import HOUR_MS, Arrivals, At, Every, Load
 from fairlead.sim.work.description import MOST_JOBS, ArrivingWork, expected_jobs
-from fairlead.store.text.entry_text import END_OF_TIME_MS
+from fairlead.store.text.bad_lines import END_OF_TIME_MS
 
 _SPEC: Final[Path] = ("spec",)
 _SEPARATORS: Final = frozenset(",:")
