@@ -7,15 +7,19 @@ while we run. `answer` interprets the reply.
 
 import asyncio
 import errno
+import socket
 import ssl
 from base64 import b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from threading import Thread
+from typing import Any, Final
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from fairlead.errors import StoreError
@@ -175,7 +179,9 @@ class _Exchange:
         async with (
             asyncio.timeout(timeout_s),
             aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=trust, force_close=True),
+                connector=aiohttp.TCPConnector(
+                    ssl=trust, force_close=True, resolver=_DaemonResolver()
+                ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
                 trace_configs=[trace],
@@ -200,6 +206,54 @@ class _Exchange:
 
     async def _connected(self, *_: object) -> None:
         self.is_connected = True
+
+
+class _DaemonResolver(AbstractResolver):
+    """Resolves host names in daemon threads.
+
+    A lookup cannot be cancelled. aiohttp does it in a pool of threads, for which the end of the
+    event loop and of the program wait; a lookup that hangs would so outlast every deadline.
+    """
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Return the addresses of *host*. Raises OSError if there are none."""
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[list[Any]] = loop.create_future()
+
+        def look_up() -> None:
+            answer: list[Any] | OSError
+            try:
+                answer = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+            except OSError as error:
+                answer = error
+            with suppress(RuntimeError):  # the loop is closed: the deadline has passed
+                loop.call_soon_threadsafe(finish, answer)
+
+        def finish(answer: list[Any] | OSError) -> None:
+            if found.done():
+                return
+            if isinstance(answer, OSError):
+                found.set_exception(answer)
+            else:
+                found.set_result(answer)
+
+        Thread(target=look_up, name="resolve host", daemon=True).start()
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address[0]),
+                port=int(address[1]),
+                family=kind,
+                proto=proto,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for kind, _, proto, _, address in await found
+        ]
+
+    async def close(self) -> None:
+        """Do nothing: a thread ends by itself, or with the program."""
 
 
 def _certificate_reason(error: Exception, host: str) -> str:
