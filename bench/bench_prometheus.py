@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.harness import AbsentInputError, Work, benchmark
-from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.history import PrometheusHistory
 from fairlead.usage.settings import DAY_MS, PrometheusSource, UsageRules
 from fairlead.usage.window import Sliding
@@ -53,7 +52,7 @@ def _history(days: int) -> PrometheusHistory:
         query_timeout_ms=60_000,  # other work on the machine must not end the measurement
     )
     rules = UsageRules(window=Sliding(days * DAY_MS))
-    return PrometheusHistory(PrometheusClient(source, {}), source, rules)
+    return PrometheusHistory(source, rules, {})
 
 
 def _held(queue: int, size: int) -> Callable[[int], int]:
@@ -66,7 +65,7 @@ def _back_fill() -> Work:
 
     def work() -> None:
         history.start_again()
-        history.fetch(START_S * 1000)
+        history.read(START_S * 1000)
 
     return work
 
@@ -75,5 +74,5 @@ def _back_fill() -> Work:
 def _one_more_minute() -> Work:
     history = _history(1)
     moments = count(START_S, MINUTE_S)
-    history.fetch(next(moments) * 1000)
-    return lambda: history.fetch(next(moments) * 1000)
+    history.read(next(moments) * 1000)
+    return lambda: history.read(next(moments) * 1000)

@@ -320,7 +320,7 @@ def test_k_is_shown_as_it_was_written(tmp_path: Path, k: str) -> None:
 
 
 def reader_of(past: str) -> PastUseReader:
-    wish = UsageWish(usage=True, source=past, now_ms=0, compares_clocks=False)
+    wish = UsageWish(usage=True, source=past, now_ms=0)
     return PastUseReader(wish)
 
 

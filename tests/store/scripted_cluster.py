@@ -11,7 +11,7 @@ from fairlead.store.feed.usage_vector import UsageVector
 from fairlead.usage.settings import PrometheusSource, UsageRules
 from fairlead.usage.window import Tumbling
 from tests.store.loopback_server import Request, Response, serving
-from tests.store.told_series import Value, clock, labels, range_of
+from tests.store.told_series import Value, labels, range_of
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -34,8 +34,6 @@ class Script:
         self.capacity: Value = lambda _: 8
         self.guaranteed: dict[str, Value] = {}
         self.response: Response | None = None  # in the place of any other
-        self.compares_clocks = True
-        self.ahead_ms = 0
         self.now_ms = START
         self.stopwatch_ms = 0
         self.takes_ms = 0  # each request, by the stopwatch
@@ -48,8 +46,6 @@ class Script:
         query = request.fields["query"]
         if self.response is not None:
             return self.response
-        if query == "time()":
-            return clock(self.now_ms + self.ahead_ms)
         if query == "kai_queue_allocated_gpus":
             told = {labels(queue_name=name): value for name, value in self.held.items()}
             return range_of(told, request, **self.more)
@@ -67,7 +63,6 @@ class Script:
         fields = {"start": str(START // 1000 - 60), "end": str(START // 1000), "step": "60"}
         then = Request("", fields, "")
         self.response = range_of({labels(queue_name=A): lambda _: 1}, then)
-        self.compares_clocks = False
 
     def feed(
         self, rules: UsageRules = RULES, *, keeps_sums: bool = False, **source: int
@@ -78,7 +73,6 @@ class Script:
             rules,
             chosen,
             {"PROMETHEUS": self.url},
-            compares_clocks=self.compares_clocks,
             keeps_sums=keeps_sums,
             stopwatch_ms=lambda: self.stopwatch_ms,
         )

@@ -23,11 +23,6 @@ def failure(kind: str, error: str, status: int) -> Response:
     return Response(text.encode(), status)
 
 
-def clock(now_ms: int) -> Response:
-    seconds = now_ms / 1000
-    return success({"resultType": "scalar", "result": [seconds, f"{Decimal(now_ms) / 1000}"]})
-
-
 def moments_ms(fields: Mapping[str, str]) -> range:
     """The moments that a range query asks for."""
     begin_ms, end_ms, step_ms = (int(Decimal(fields[name]) * 1000) for name in _RANGE)

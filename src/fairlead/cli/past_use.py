@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 import msgspec
-from click.core import ParameterSource
 
 from fairlead.cli.input.options import Command
 from fairlead.cli.output.progress import SayNews
@@ -31,7 +29,7 @@ from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings
 
 if TYPE_CHECKING:
     from fairlead.explain.usage.shares import PastUse
-    from fairlead.store.feed.usage_follower import BackgroundUsage, FollowedUsage
+    from fairlead.store.feed.usage_feed import FollowedUsage
 
 NOT_READ: Final = "note: past use is configured but was not read, so it does not count: add --usage"
 
@@ -44,7 +42,6 @@ class UsageWish(NamedTuple):
     usage: bool
     source: str | None  # where it is instead of where the objects say
     now_ms: int
-    compares_clocks: bool  # not where --now names a moment that is not now
 
 
 def usage_options(command: Command) -> Command:
@@ -72,9 +69,7 @@ def usage_wish(usage: bool, source: str | None, now_ms: int) -> UsageWish:
     """
     if source is not None:
         _check_source(source)
-    context = click.get_current_context()
-    is_now = context.get_parameter_source("now") is ParameterSource.DEFAULT
-    return UsageWish(usage or source is not None, source, now_ms, is_now)
+    return UsageWish(usage or source is not None, source, now_ms)
 
 
 def let_past_count(assembled: Assembled, wish: UsageWish, *, sums: bool = False) -> PastUse | None:
@@ -97,7 +92,7 @@ class PastUseReader:
         self._wish = wish
         self._sums = sums
         self._in_background = in_background
-        self._followed: FollowedUsage | BackgroundUsage | None = None
+        self._followed: FollowedUsage | None = None
         self._say = SayNews()
         self._has_warned = False
 
@@ -157,26 +152,16 @@ class PastUseReader:
             sums=feed.sums(now_ms, parents, axes) if self._sums else None,
         )
 
-    def _following(self) -> FollowedUsage | BackgroundUsage:
+    def _following(self) -> FollowedUsage:
         if self._followed is None:
-            from fairlead.store.feed.usage_follower import BackgroundUsage, FollowedUsage
+            from fairlead.store.feed.usage_feed import FollowedUsage
 
-            # What the feed logs for a service is told here on standard error, once.
+            # What the feed logs for a service is printed here on standard error, once.
             logging.getLogger("fairlead").addHandler(logging.NullHandler())
-            compares_clocks = self._wish.compares_clocks
-            if self._in_background:
-                self._followed = BackgroundUsage(
-                    os.environ, _clock_ms, compares_clocks=compares_clocks, keeps_sums=self._sums
-                )
-            else:
-                self._followed = FollowedUsage(
-                    os.environ, compares_clocks=compares_clocks, keeps_sums=self._sums
-                )
+            self._followed = FollowedUsage(
+                os.environ, keeps_sums=self._sums, in_background=self._in_background
+            )
         return self._followed
-
-
-def _clock_ms() -> int:
-    return time.time_ns() // 10**6
 
 
 def _warnings(past: PastUse) -> dict[str, str]:

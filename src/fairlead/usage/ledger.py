@@ -113,6 +113,24 @@ class Ledger:
         """What is counted and how, as a text that is the same for the same settings only."""
         return f"{self.resources!r}, {self._timeline.settings!r}"
 
+    @property
+    def has_guarantees(self) -> bool:
+        """Whether any queue ever had a guarantee above 0."""
+        return any(account.above is not account.sums for account in self._accounts.values())
+
+    def copy(self) -> "Ledger":
+        """Return an independent ledger that answers, and continues, as this one."""
+        window, half_life_ms, resolution_ms = self._timeline.settings
+        copy = Ledger(
+            self.resources,
+            window,
+            half_life_ms=half_life_ms,
+            way="exact" if resolution_ms is None else "sampled",
+            resolution_ms=MINUTE_MS if resolution_ms is None else resolution_ms,
+        )
+        copy.resume(self.state())
+        return copy
+
     def state(self) -> LedgerState:
         """All that is known now; good until the next entry is taken."""
         return LedgerState(

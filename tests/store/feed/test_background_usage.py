@@ -1,28 +1,25 @@
-"""Past use is read by one thread, and whoever asks is not kept waiting by a source that is slow."""
+"""Past usage is read in the background, and a slow source keeps no caller waiting."""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.feed import usage_follower
+from fairlead.store.feed import usage_feed
 from fairlead.store.feed.reading import Reading
 from fairlead.store.feed.store_origin import StoredOrigin
-from fairlead.store.feed.usage_feed import UsageFeed
-from fairlead.store.feed.usage_follower import BackgroundUsage
+from fairlead.store.feed.usage_feed import FollowedUsage, UsageFeed
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Held
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageRules
 from fairlead.usage.window import Tumbling
 from tests.store.loopback_server import Request, Response, serving
-from tests.store.told_series import clock, labels, range_of
+from tests.store.told_series import labels, range_of
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -45,8 +42,6 @@ class Server:
         self.asked.release()
         assert self.may_answer.wait(60)
         query = request.fields["query"]
-        if query == "time()":
-            return clock(NOW)
         if query == "kai_queue_allocated_gpus":
             return range_of({labels(queue_name=A): lambda _: 2}, request)
         if "nvidia_com_gpu" in query:
@@ -68,14 +63,14 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def background() -> Iterator[BackgroundUsage]:
-    with closing(BackgroundUsage({}, lambda: NOW)) as found:
+def background() -> Iterator[FollowedUsage]:
+    with closing(FollowedUsage({}, in_background=True)) as found:
         yield found
 
 
 @pytest.fixture
 def _without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usage_follower, "LONGEST_WAIT_S", 0.05)
+    monkeypatch.setattr(usage_feed, "LONGEST_WAIT_S", 0.05)
 
 
 def part(feed: UsageFeed, now_ms: int = NOW) -> float | None:
@@ -100,13 +95,13 @@ def write(path: Path, gpus: int) -> StoreSource:
     return StoreSource(path=str(path))
 
 
-def test_the_first_answer_is_waited_for(server: Server, background: BackgroundUsage) -> None:
+def test_the_first_answer_is_waited_for(server: Server, background: FollowedUsage) -> None:
     assert part(background.refreshed(RULES, server.source(), NOW)) == 0.25
 
 
 @pytest.mark.usefixtures("_without_patience")
 def test_a_server_that_never_answers_is_missing_until_it_does(
-    server: Server, background: BackgroundUsage
+    server: Server, background: FollowedUsage
 ) -> None:
     server.may_answer.clear()
     for _ in range(3):
@@ -116,27 +111,23 @@ def test_a_server_that_never_answers_is_missing_until_it_does(
     assert soon(lambda: part(background.refreshed(RULES, server.source(), NOW)) == 0.25)
 
 
-def test_while_a_server_hangs_the_last_numbers_serve_and_grow_old(server: Server) -> None:
-    """By the clock the interval is always over, so the thread asks again by itself."""
+@pytest.mark.usefixtures("_without_patience")
+def test_while_a_server_hangs_the_last_numbers_serve_and_grow_old(
+    server: Server, background: FollowedUsage
+) -> None:
     source = server.source(fetch_interval_ms=1)
-    moments = count(NOW, MINUTE // 2)
-    with closing(BackgroundUsage({}, lambda: next(moments), compares_clocks=False)) as background:
-        assert part(background.refreshed(RULES, source, NOW)) == 0.25
-        server.may_answer.clear()
-        while server.asked.acquire(blocking=False):
-            pass
-        assert server.asked.acquire(timeout=60)  # somebody waits for an answer now
-        for _ in range(3):
-            feed = background.refreshed(RULES, source, NOW)
-            assert part(feed) == 0.25
-            assert feed.vector(NOW, {}, ("gpu",)).state == "fresh"
-        late = feed.vector(NOW + 100 * HOUR, {}, ("gpu",))
-        assert (late.state, late.usage) == ("stale", None)
-        server.may_answer.set()
+    assert soon(lambda: part(background.refreshed(RULES, source, NOW)) == 0.25)
+    server.may_answer.clear()
+    for minute in range(1, 4):
+        feed = background.refreshed(RULES, source, NOW + minute * MINUTE)
+        assert part(feed) == 0.25
+        assert feed.vector(NOW, {}, ("gpu",)).state == "fresh"
+    late = feed.vector(NOW + 100 * HOUR, {}, ("gpu",))
+    assert (late.state, late.usage) == ("stale", None)
 
 
 def test_a_server_is_not_asked_again_before_the_interval_is_over(
-    server: Server, background: BackgroundUsage
+    server: Server, background: FollowedUsage
 ) -> None:
     source = server.source(fetch_interval_ms=MINUTE)
     background.refreshed(RULES, source, NOW)
@@ -147,7 +138,7 @@ def test_a_server_is_not_asked_again_before_the_interval_is_over(
     assert not server.asked.acquire(timeout=0.1)
 
 
-def test_a_file_says_what_it_says_now(tmp_path: Path, background: BackgroundUsage) -> None:
+def test_a_file_says_what_it_says_now(tmp_path: Path, background: FollowedUsage) -> None:
     source = write(tmp_path / "one.db", 4)
     assert part(background.refreshed(RULES, source, NOW)) == 0.4
     with UsageStore.open(tmp_path / "one.db") as store:
@@ -160,7 +151,7 @@ def test_a_file_says_what_it_says_now(tmp_path: Path, background: BackgroundUsag
 
 @pytest.mark.usefixtures("_without_patience")
 def test_a_reading_that_is_half_done_is_not_seen(
-    tmp_path: Path, background: BackgroundUsage, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, background: FollowedUsage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ledger of a file has taken what is new, and the reading has not ended yet."""
     source = write(tmp_path / "one.db", 4)
@@ -185,7 +176,7 @@ def test_a_reading_that_is_half_done_is_not_seen(
 
 
 def test_other_settings_are_read_from_the_beginning(
-    tmp_path: Path, background: BackgroundUsage
+    tmp_path: Path, background: FollowedUsage
 ) -> None:
     one, two = write(tmp_path / "one.db", 4), write(tmp_path / "two.db", 7)
     fading = msgspec.structs.replace(RULES, half_life_ms=HOUR)
@@ -193,49 +184,13 @@ def test_other_settings_are_read_from_the_beginning(
     assert [part(background.refreshed(*each, NOW)) for each in asked] == [0.4, 0.4, 0.7, 0.4]
 
 
-def test_one_thread_alone_opens_reads_and_closes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[tuple[str, str]] = []
-
-    def note(name: str) -> None:
-        original = getattr(UsageStore, name)
-
-        def noting(*given: Any, **options: Any) -> Any:
-            if options.get("writes") is not True:
-                done.append((name, threading.current_thread().name))
-            return original(*given, **options)
-
-        monkeypatch.setattr(UsageStore, name, noting)
-
-    one, two = write(tmp_path / "one.db", 4), write(tmp_path / "two.db", 7)
-    for name in ("open", "ledger", "close"):
-        note(name)
-    with closing(BackgroundUsage({}, lambda: NOW)) as background:
-        for source in (one, one, two):
-            background.refreshed(RULES, source, NOW)
-    assert {thread for _, thread in done} == {"past use"}
-    names = [name for name, _ in done]
-    assert names == ["open", "ledger", "ledger", "close", "open", "ledger", "close"]
-
-
-def test_the_end_stops_the_thread(tmp_path: Path) -> None:
-    before = threading.active_count()
-    background = BackgroundUsage({}, lambda: NOW)
-    background.refreshed(RULES, write(tmp_path / "one.db", 4), NOW)
-    assert threading.active_count() == before + 1
-    background.close()
-    assert threading.active_count() == before
-    background.close()
-
-
 def test_a_try_that_hangs_does_not_keep_the_program_from_ending(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(usage_follower, "LONGEST_WAIT_S", 0.05)
-    monkeypatch.setattr(usage_follower, "STOP_S", 0.05)
+    monkeypatch.setattr(usage_feed, "LONGEST_WAIT_S", 0.05)
+    monkeypatch.setattr(usage_feed, "STOP_S", 0.05)
     server.may_answer.clear()
-    background = BackgroundUsage({}, lambda: NOW)
+    background = FollowedUsage({}, in_background=True)
     background.refreshed(RULES, server.source(), NOW)
     background.close()
     (reading,) = [each for each in threading.enumerate() if each.name == "past use"]
@@ -245,21 +200,8 @@ def test_a_try_that_hangs_does_not_keep_the_program_from_ending(
     assert not reading.is_alive()
 
 
-def test_a_defect_is_not_hidden_in_the_thread(
-    tmp_path: Path, background: BackgroundUsage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> object:
-        raise ZeroDivisionError("a defect")
-
-    monkeypatch.setattr(StoredOrigin, "read", fail)
-    source = write(tmp_path / "one.db", 4)
-    for _ in range(2):
-        with pytest.raises(ZeroDivisionError, match="a defect"):
-            background.refreshed(RULES, source, NOW)
-
-
 def test_what_fails_outside_is_no_defect(
-    tmp_path: Path, background: BackgroundUsage, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, background: FollowedUsage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> object:
         raise StoreError("the disk is gone")

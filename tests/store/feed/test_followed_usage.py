@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fairlead.model.axes import QueueName
-from fairlead.store.feed.usage_follower import FollowedUsage
+from fairlead.store.feed.usage_feed import FollowedUsage
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Held
 from fairlead.usage.settings import StoreSource, UsageRules

@@ -102,7 +102,7 @@ def test_a_store_that_is_not_there_or_empty_is_missing_use(tmp_path: Path) -> No
     empty.refresh(START)
     text = f"usage store {path} is empty"
     assert empty.vector(START, PARENTS, ("gpu",)) == UsageVector(
-        usage=None, state="missing", problem=text, turn=text
+        usage=None, state="missing", problem=text
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.reading import standing
-from fairlead.store.feed.store_origin import fading_and_plain, stored_reading
+from fairlead.store.feed.store_origin import _decayed_and_plain, stored_reading
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Entry, Forgiven, Granted, Held, Removed, Renamed
@@ -177,7 +177,7 @@ def test_one_pass_gives_the_ledgers_that_two_would(entries: list[Entry], until_m
     plain = msgspec.structs.replace(fading, half_life_ms=None)
     with a_store(entries) as store:
         until_ms += entries[0].at_ms if entries else 0
-        both = fading_and_plain(store, fading, until_ms)
+        both = _decayed_and_plain(store, fading, until_ms)
         for rules, found in zip((fading, plain), both, strict=True):
             expected = store.ledger(rules, until_ms)
             assert found.usage(until_ms) == expected.usage(until_ms)

@@ -153,7 +153,7 @@ def test_a_clock_that_was_set_back_far_does_not_stop_the_asking(script: Script) 
 def test_before_anything_was_read_it_is_missing() -> None:
     vector = ask(UsageFeed(RULES, PrometheusSource(url="http://h"), {}), START)
     text = "nothing was read yet"
-    assert vector == UsageVector(usage=None, state="missing", problem=text, turn=text)
+    assert vector == UsageVector(usage=None, state="missing", problem=text)
 
 
 MISSING: dict[str, tuple[Callable[[Script], None], str]] = {
@@ -214,14 +214,6 @@ TOLD: dict[str, tuple[Callable[[Script], None], str]] = {
         lambda script: script.held.update(a=lambda at_ms: "+Inf" if at_ms > START + 9 else 2),
         "says Infinity for queue a at 2026-01-01T00:01:00Z in kai_queue_allocated_gpus",
     ),
-    "a clock ahead": (
-        lambda script: setattr(script, "ahead_ms", 10 * MINUTE),
-        "has a clock that is 600 s ahead of ours",
-    ),
-    "a clock behind": (
-        lambda script: setattr(script, "ahead_ms", -10 * MINUTE),
-        "has a clock that is 600 s behind ours",
-    ),
 }
 
 
@@ -236,17 +228,6 @@ def test_what_is_odd_is_told_and_the_numbers_are_the_same(
     assert gpus(vector) == {A: 250_000, B: 125_000, TOP: 375_000}
     assert (vector.state, vector.age_ms) == ("fresh", 0)
     assert text in (vector.problem or "")
-
-
-def test_the_time_of_a_server_whose_clock_is_behind_is_where_its_samples_end(
-    script: Script,
-) -> None:
-    """It is an hour behind and has scraped until then: nothing is old about that."""
-    script.ahead_ms = -HOUR
-    script.capacity = lambda at_ms: 8 if at_ms <= START + HOUR else None
-    feed = script.feed()
-    script.refresh(feed, START + 2 * HOUR)
-    assert ask(feed, START + 2 * HOUR).state == "fresh"
 
 
 def test_the_first_answer_is_waited_for_as_long_as_is_set(script: Script) -> None:
@@ -344,16 +325,7 @@ def test_who_asks_first_before_a_sample_of_the_window_is_due_is_told_why_nothing
     assert vector.problem == "the window has just begun and has no samples yet"
 
 
-def test_a_clock_that_drifts_and_moments_that_pass_are_no_other_turn(
-    script: Script, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, logger="fairlead.store.feed.usage_feed")
-    feed = script.feed()
-    for minute in range(3):
-        script.ahead_ms = (5 + minute) * MINUTE
-        script.refresh(feed, START + HOUR + minute * MINUTE)
-        ask(feed, START + HOUR + minute * MINUTE)
-    script.ahead_ms = 0
+def test_moments_that_pass_are_no_other_turn(script: Script) -> None:
     script.held.clear()
     texts, turns = set(), set()
     for minute in range(10, 13):
@@ -362,5 +334,4 @@ def test_a_clock_that_drifts_and_moments_that_pass_are_no_other_turn(
         vector = ask(other, START + HOUR + minute * MINUTE)
         texts.add(vector.problem)
         turns.add(vector.turn)
-    assert sum("a clock that is" in each.getMessage() for each in caplog.records) == 1
     assert (len(texts), len(turns)) == (3, 1)  # they name the stretch of time that was asked about

@@ -1,6 +1,8 @@
 """What the client makes of answers, and of servers that give none."""
 
 import socket
+import subprocess
+import sys
 import time
 from base64 import b64encode
 from contextlib import suppress
@@ -14,7 +16,7 @@ from fairlead.errors import StoreError
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.usage.settings import Credentials, PrometheusSource
 from tests.store.loopback_server import Request, Response, serving
-from tests.store.told_series import clock, failure, range_of, success
+from tests.store.told_series import failure, range_of, success
 from tests.store.whole_answer import MINUTE, START, A, client_of, problem_of, whole
 
 
@@ -48,11 +50,6 @@ def test_the_server_is_told_how_long_it_may_take() -> None:
     }
 
 
-def test_the_clock_of_the_server_is_asked_for() -> None:
-    with serving(lambda _: clock(START + 123)) as url:
-        assert client_of(url).clock_ms() == START + 123
-
-
 ODD_ANSWERS: dict[str, tuple[Response, str]] = {
     "a page": (
         Response(b"<html><title>Sign\nin</title>", 200, "text/html"),
@@ -73,7 +70,10 @@ ODD_ANSWERS: dict[str, tuple[Response, str]] = {
         Response(b'{"status":', length=500),
         "closed the connection before its answer was complete",
     ),
-    "another kind": (success({"resultType": "scalar", "result": [1, "1"]}), "something else"),
+    "another kind": (
+        success({"resultType": "scalar", "result": [1, "1"]}),
+        "that is no answer of Prometheus",
+    ),
     "no number": (
         success({"resultType": "matrix", "result": [{"metric": {}, "values": [[1, "much"]]}]}),
         "'much' in the place of a number",
@@ -161,20 +161,35 @@ def test_a_server_that_only_listens_is_given_up() -> None:
         assert "did not answer within 0.2 s" in problem_of(url, timeout_ms=200)
 
 
+LOOKUP_THAT_HANGS = """
+import socket, sys, time
+from fairlead.store.prometheus.client import PrometheusClient
+from fairlead.usage.settings import PrometheusSource
+
+socket.getaddrinfo = lambda *_, **__: time.sleep(600)
+source = PrometheusSource(url="http://prometheus.example:9090", query_timeout_ms=200)
+try:
+    list(PrometheusClient(source, {}).range("up", 0, 0, 1000))
+except Exception as problem:
+    sys.exit(str(problem))
+"""
+
+
+def test_a_lookup_that_hangs_outlasts_neither_the_deadline_nor_the_program() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", LOOKUP_THAT_HANGS],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.stderr.startswith(
+        "Prometheus at http://prometheus.example:9090 did not answer within 0.2 s"
+    )
+
+
 def test_a_host_that_nobody_knows_is_named() -> None:
     assert "cannot resolve host nowhere.invalid" in problem_of("http://nowhere.invalid:9090")
-
-
-def test_some_that_resemble_prometheus_say_the_time_as_a_vector() -> None:
-    told = {"resultType": "vector", "result": [{"metric": {}, "value": [1, "1767225600.5"]}]}
-    with serving(lambda _: success(told)) as url:
-        assert client_of(url).clock_ms() == START + 500
-    told["result"] = []
-    with (
-        serving(lambda _: success(told)) as url,
-        pytest.raises(StoreError, match="did not say what time it is there"),
-    ):
-        client_of(url).clock_ms()
 
 
 @pytest.mark.parametrize("status", [405, 501])
@@ -213,27 +228,6 @@ def test_a_query_in_the_address_goes_along_with_every_request_and_is_not_shown()
     )
     assert get.path == "/p/api/v1/query_range"
     assert (get.fields["tenant"], get.fields["dedup"], get.fields["query"]) == ("a b", "true", "up")
-
-
-@pytest.mark.parametrize(
-    ("kind", "error"), [("timeout", "query timed out"), ("execution", "too many samples")]
-)
-def test_an_error_in_the_place_of_the_time_is_told(kind: str, error: str) -> None:
-    with (
-        serving(lambda _: failure(kind, error, 503)) as url,
-        pytest.raises(StoreError, match=f"Prometheus at {url} reports an error: {error}"),
-    ):
-        client_of(url).clock_ms()
-
-
-@pytest.mark.parametrize("text", ["NaN", "+Inf", "-1", "1e99999999"])
-def test_a_time_that_cannot_be_is_none(text: str) -> None:
-    answer = success({"resultType": "scalar", "result": [1, text]})
-    with (
-        serving(lambda _: answer) as url,
-        pytest.raises(StoreError, match=r"says that it is .* s since 1970 there"),
-    ):
-        client_of(url).clock_ms()
 
 
 @pytest.mark.parametrize("url", ["prometheus:9090", "ftp://host", "file:///etc", "http://", "x"])

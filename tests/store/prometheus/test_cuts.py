@@ -1,22 +1,19 @@
 """However a time is cut into fetches, the ledger is the same, whatever the samples say."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from decimal import Decimal
 from itertools import count
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
 from fairlead.store.prometheus.answer import Answer, Series
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.history import PrometheusHistory
 from fairlead.usage.queue_use import Charge, QueueUse, Usage
 from fairlead.usage.settings import PrometheusSource, UsageRules
-from fairlead.usage.window import Tumbling
+from fairlead.usage.window import Sliding, Tumbling
 from tests.scale_examples import scale_examples
 
 MINUTE = 60_000
@@ -56,24 +53,26 @@ class ColumnClient(PrometheusClient):
 
 def history_of(told: Told, charge: Charge = "all") -> PrometheusHistory:
     rules = UsageRules(window=Tumbling(1000 * MINUTE, START - MINUTE), charge=charge)
-    return PrometheusHistory(ColumnClient(told), SOURCE, rules)
+    return asking(ColumnClient(told), rules)
+
+
+def asking(client: PrometheusClient, rules: UsageRules) -> PrometheusHistory:
+    history = PrometheusHistory(SOURCE, rules, {})
+    history._client = client
+    return history
 
 
 def of(name: str, copy: str = "1") -> Labels:
     return (("queue_name", name), ("pod", copy))
 
 
-def fetched(told: Told, charge: Charge, minutes: list[int]) -> Usage | None:
-    """What counts after fetches at all of *minutes*; None if the last of them was refused."""
+def fetched(told: Told, charge: Charge, minutes: list[int]) -> Usage:
+    """What counts after readings at all of *minutes*, until when all is known."""
     history = history_of(told, charge)
-    for minute in minutes[:-1]:
-        with suppress(StoreError):  # which changes nothing
-            history.fetch(START + minute * MINUTE)
-    try:
-        history.fetch(START + minutes[-1] * MINUTE)
-    except StoreError:
-        return None
-    return history.ledger.usage(START + minutes[-1] * MINUTE)
+    for minute in minutes:
+        reading = history.read(START + minute * MINUTE)
+    known_ms = START + minutes[-1] * MINUTE if reading.newest_ms is None else reading.newest_ms
+    return reading.ledger.usage(known_ms)
 
 
 def plain_levels(column: Column, *, may_be_negative: bool = False) -> list[int | None]:
@@ -95,8 +94,8 @@ def plain_largest(columns: list[list[int | None]]) -> list[int | None]:
     ]
 
 
-def plain_sums(told: Told) -> dict[QueueName, tuple[int, int]]:
-    """GPU-minutes of each queue, all and above the guarantee, as the rules are stated."""
+def plain_sums(told: Told, until: int) -> dict[QueueName, tuple[int, int]]:
+    """GPU-minutes of each queue up to a minute, all and above the guarantee, by the rules."""
     capacity = plain_levels(told[CAPACITY, ()])
     held, due = (
         {
@@ -114,7 +113,7 @@ def plain_sums(told: Told) -> dict[QueueName, tuple[int, int]]:
     sums = {}
     for name in (A, B):
         used = above = guaranteed = 0
-        for minute, amount in enumerate(held[name]):
+        for minute, amount in enumerate(held[name][: until + 1]):
             told_due = due[name][minute]
             guaranteed = guaranteed if told_due is None else told_due
             if capacity[minute] is not None and amount is not None:
@@ -156,11 +155,8 @@ def test_many_fetches_give_the_ledger_of_one_and_the_plain_sums(
     at_once = fetched(told, charge, [last])
     assert fetched(told, charge, [*sorted(cuts), last]) == at_once
     assert fetched(told, charge, list(range(COUNT))) == at_once
-    if at_once is None:
-        assert charge == "over-quota"
-        return
     scale = 1000 * MINUTE  # thousandths of a GPU, milliseconds
-    for name, (used, above) in plain_sums(told).items():
+    for name, (used, above) in plain_sums(told, (at_once.now_ms - START) // MINUTE).items():
         found = at_once.queues.get(name, NOTHING)
         assert found.all[2] == used * scale
         if charge == "over-quota":
@@ -176,7 +172,6 @@ def test_no_amount_means_the_same_at_the_beginning_of_a_fetch_as_in_the_middle()
     }
     for minutes in ([7], [2, 7], [1, 2, 3, 7], [0, 1, 2, 3, 4, 5, 6, 7]):
         usage = fetched(told, "all", minutes)
-        assert usage is not None
         assert usage.queues[A].all == (0, 0, 1_920_000_000)
         assert usage.capacity == (0, 0, 3_840_000_000)
 
@@ -185,17 +180,15 @@ def test_what_was_told_before_a_time_that_was_not_asked_about_does_not_hold_on()
     """Tumbling on at minute 4, the window begins with a NaN: what was held then is not known."""
     told = {(CAPACITY, ()): ["8"] * 6, (HELD, of(A)): "4 4 4 4 NaN 4".split()}
     rules = UsageRules(window=Tumbling(4 * MINUTE, START - 1))
-    history = PrometheusHistory(ColumnClient(told), SOURCE, rules)
-    history.fetch(START + MINUTE)
-    entries = history.fetch(START + 5 * MINUTE).entries
-    assert min(entry.at_ms for entry in entries) == START + 4 * MINUTE
-    usage = history.ledger.usage(START + 5 * MINUTE)
+    history = asking(ColumnClient(told), rules)
+    history.read(START + MINUTE)
+    usage = history.read(START + 5 * MINUTE).ledger.usage(START + 5 * MINUTE)
     assert usage.queues[A].all == (0, 0, 1 * 4000 * MINUTE)
 
 
 def problems_at(told: Told, minutes: list[int]) -> list[tuple[str, ...]]:
     history = history_of(told)
-    return [history.fetch(START + minute * MINUTE).problems for minute in minutes]
+    return [history.read(START + minute * MINUTE).problems for minute in minutes]
 
 
 def test_what_is_said_of_no_amount_depends_on_what_was_told_before_it() -> None:
@@ -232,7 +225,6 @@ def test_a_guarantee_that_is_not_told_any_more_holds_on_in_the_next_fetch() -> N
     }
     for minutes in ([5], [0, 1, 2, 3, 4, 5]):
         usage = fetched(told, "over-quota", minutes)
-        assert usage is not None
         assert usage.queues[A].above_guarantee == (0, 0, 6 * 1000 * MINUTE)
 
 
@@ -244,39 +236,20 @@ def test_a_guarantee_told_while_nobody_holds_anything_counts_later() -> None:
     }
     for minutes in ([3], [0, 1, 2, 3]):
         usage = fetched(told, "over-quota", minutes)
-        assert usage is not None
         assert usage.queues[A].above_guarantee == (0, 0, (4 - 3 + 4 - 1) * 1000 * MINUTE)
 
 
-def test_without_any_guarantee_a_fetch_is_refused_until_one_is_told() -> None:
-    told = {
-        (CAPACITY, ()): ["8"] * 3,
-        (HELD, of(A)): ["4"] * 3,
-        (DUE, of(A)): "- NaN 3".split(),
-    }
-    history = history_of(told, "over-quota")
-    for minute, text in ((0, "has no series of what is guaranteed"), (1, "no usable number")):
-        with pytest.raises(StoreError, match=text):
-            history.fetch(START + minute * MINUTE)
-    history.fetch(START + 2 * MINUTE)
-    usage = history.ledger.usage(START + 2 * MINUTE)
-    assert usage.queues[A].all == (0, 0, 3 * 4000 * MINUTE)
-
-
-def test_a_guarantee_of_another_resource_is_none_of_this_one() -> None:
-    told = {
-        ("kai_queue_quota_cpu_cores", of(A)): ["3", "3"],
-        (CAPACITY, ()): ["8", "8"],
-        (HELD, of(A)): ["-", "4"],
-    }
-    history = history_of(told, "over-quota")
-    history.fetch(START)
-    with pytest.raises(StoreError, match=f"guaranteed to queues of nvidia.com/gpu .{DUE}"):
-        history.fetch(START + MINUTE)
+def test_entries_of_a_silence_are_held_back_and_dropped_after_a_window() -> None:
+    """From minute 2 on no queue reports; the window of 4 minutes is over at minute 7."""
+    told = {(CAPACITY, ()): ["8"] * 9, (HELD, of(A)): "4 4 - - - - - - -".split()}
+    history = asking(ColumnClient(told), UsageRules(window=Sliding(4 * MINUTE)))
+    newest = [history.read(START + minute * MINUTE).newest_ms for minute in range(9)]
+    known = START + MINUTE
+    assert newest == [START, known, known, known, known, known, known, None, None]
 
 
 def test_without_a_usable_number_of_what_is_held_no_guarantee_is_missed() -> None:
     """A NaN, then silence: something is told, but nothing that could be above a guarantee."""
     told = {(CAPACITY, ()): ["8"] * 2, (HELD, of(A)): ["NaN", "-"]}
-    [problem] = history_of(told, "over-quota").fetch(START + MINUTE).problems
+    [problem] = history_of(told, "over-quota").read(START + MINUTE).problems
     assert "but no usable number among them, only such as NaN for queue a" in problem

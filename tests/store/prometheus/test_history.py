@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.prometheus.client import MAX_POINTS, PrometheusClient
-from fairlead.store.prometheus.history import Fetched, PrometheusHistory, new_ledger
+from fairlead.store.feed.reading import Reading
+from fairlead.store.prometheus.client import MAX_POINTS
+from fairlead.store.prometheus.history import PrometheusHistory
+from fairlead.store.prometheus.kai_queries import RESOURCES
 from fairlead.usage.entries import Gap
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, UsageRules
@@ -47,7 +50,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def taken(rules: UsageRules, now_ms: int) -> Ledger:
-    ledger = new_ledger(rules)
+    ledger = Ledger.by(RESOURCES, msgspec.structs.replace(rules, way="sampled"))
     for entry in entries():
         if entry.at_ms <= now_ms:
             ledger.take(entry)
@@ -61,17 +64,15 @@ def source_of(url: str, **metrics: str) -> PrometheusSource:
 
 
 def history_of(source: PrometheusSource, rules: UsageRules) -> PrometheusHistory:
-    return PrometheusHistory(PrometheusClient(source, {}), source, rules)
+    return PrometheusHistory(source, rules, {})
 
 
-def told_by(source: PrometheusSource, rules: UsageRules, now_ms: int) -> Fetched:
-    return history_of(source, rules).fetch(now_ms)
+def told_by(source: PrometheusSource, rules: UsageRules, now_ms: int) -> Reading:
+    return history_of(source, rules).read(now_ms)
 
 
 def fetched(url: str, rules: UsageRules, now_ms: int, **metrics: str) -> Ledger:
-    history = history_of(source_of(url, **metrics), rules)
-    history.fetch(now_ms)
-    return history.ledger
+    return told_by(source_of(url, **metrics), rules, now_ms).ledger
 
 
 def known(parts: dict[QueueName, tuple[int, ...]]) -> dict[QueueName, tuple[int, ...]]:
@@ -108,25 +109,24 @@ def test_many_small_fetches_equal_one(url: str) -> None:
     now_ms = START + 4 * HOUR
     asked = 0
     while now_ms < START + 11 * HOUR:
-        history.fetch(now_ms)
+        history.read(now_ms)
         now_ms += 37 * MINUTE + 11_000
         asked += 1
-    history.fetch(now_ms)
+    ledger = history.read(now_ms).ledger
     assert asked > 5
     for charge in ("all", "over-quota"):
         at_once = fetched(url, rules, now_ms).normalised(now_ms, charge=charge)
-        assert history.ledger.normalised(now_ms, charge=charge) == at_once
+        assert ledger.normalised(now_ms, charge=charge) == at_once
 
 
 def test_what_fades_and_what_does_not_come_from_one_fetch(url: str) -> None:
     fading = UsageRules(window=Sliding(6 * HOUR), half_life_ms=HOUR)
     plain = UsageRules(window=Sliding(6 * HOUR))
-    source = source_of(url)
-    history = PrometheusHistory(PrometheusClient(source, {}), source, fading, keeps_plain=True)
+    history = PrometheusHistory(source_of(url), fading, {}, keeps_plain=True)
     for now_ms in (MOMENTS[2], MOMENTS[0], MOMENTS[1]):  # the clock is set back once
-        history.fetch(now_ms)
-        assert history.plain is not None
-        for ledger, rules in ((history.ledger, fading), (history.plain, plain)):
+        reading = history.read(now_ms)
+        assert reading.plain is not None
+        for ledger, rules in ((reading.ledger, fading), (reading.plain, plain)):
             assert ledger.usage(now_ms) == fetched(url, rules, now_ms).usage(now_ms)
 
 
@@ -134,10 +134,10 @@ def test_when_the_clock_was_set_back_all_is_fetched_again(url: str) -> None:
     rules = UsageRules(window=Sliding(3 * HOUR))
     source = source_of(url)
     history = history_of(source, rules)
-    history.fetch(MOMENTS[2])
-    history.fetch(MOMENTS[0])
+    history.read(MOMENTS[2])
+    ledger = history.read(MOMENTS[0]).ledger
     once = fetched(url, rules, MOMENTS[0])
-    assert history.ledger.normalised(MOMENTS[0]) == once.normalised(MOMENTS[0])
+    assert ledger.normalised(MOMENTS[0]) == once.normalised(MOMENTS[0])
 
 
 def test_a_fine_resolution_is_fetched_in_pieces(url: str) -> None:
@@ -162,15 +162,13 @@ def test_a_fine_resolution_is_fetched_in_pieces(url: str) -> None:
     }
 
 
-def test_only_the_window_is_fetched(url: str) -> None:
-    """A window of 128 minutes has buckets of one, and the one before it is asked for as well."""
+def test_a_window_in_which_all_is_reported_has_no_problems(url: str) -> None:
     rules = UsageRules(window=Sliding(128 * MINUTE))
     source = source_of(url)
     now_ms = START + 7 * HOUR
     found = told_by(source, rules, now_ms)
     assert found.problems == ()
     assert found.newest_ms == now_ms
-    assert min(entry.at_ms for entry in found.entries) == now_ms - 128 * MINUTE
 
 
 def test_until_when_the_server_knows(url: str) -> None:
@@ -200,16 +198,7 @@ def test_a_time_before_everything_knows_nothing_and_says_so(url: str) -> None:
     source = source_of(url)
     found = told_by(source, UsageRules(), START - HOUR)
     assert found.newest_ms is None
-    assert found.entries == []
     assert "has no series of what queues held between 2025-12-" in found.problems[0]
-
-
-def test_charging_above_a_guarantee_that_nobody_tells_is_refused(url: str) -> None:
-    rules = UsageRules(window=Sliding(HOUR), charge="over-quota")
-    source = PrometheusSource(url=url, guarantee_metrics=(("gpu", "absent_here"),))
-    history = history_of(source, rules)
-    with pytest.raises(StoreError, match=r"absent_here\), and charge: over-quota needs one"):
-        history.fetch(MOMENTS[0])
 
 
 def test_series_without_a_queue_are_left_out_and_told(url: str) -> None:
@@ -229,8 +218,3 @@ def test_a_setting_of_an_unknown_name_is_refused() -> None:
     source = source_of("http://h", diskAllocationMetric="x")
     with pytest.raises(StoreError, match="'diskAllocationMetric'"):
         history_of(source, UsageRules())
-
-
-def test_the_clock_of_the_server_is_that_of_this_machine(url: str) -> None:
-    """The server runs here, so it has today's date; nothing more is known of it."""
-    assert PrometheusClient(source_of(url), {}).clock_ms() > START + HOURS * HOUR

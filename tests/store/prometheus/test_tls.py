@@ -11,7 +11,8 @@ from fairlead.errors import StoreError
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.usage.settings import Credentials, PrometheusSource
 from tests.store.loopback_server import serving
-from tests.store.told_series import clock
+from tests.store.told_series import range_of
+from tests.store.whole_answer import whole
 
 START = 1_767_225_600_000
 
@@ -23,7 +24,7 @@ def client_of(url: str, ca_file: Path | None) -> PrometheusClient:
 
 def problem_of(url: str, ca_file: Path | None) -> str:
     with pytest.raises(StoreError) as problem:
-        client_of(url, ca_file).clock_ms()
+        whole(client_of(url, ca_file), "up", START, START, 1)
     return str(problem.value)
 
 
@@ -67,8 +68,11 @@ def over_tls(folder: Path, certificate: str) -> ssl.SSLContext:
 
 
 def test_a_server_is_trusted_by_the_ca_that_is_named(certificates: Path) -> None:
-    with serving(lambda _: clock(START), over_tls(certificates, "server.pem")) as url:
-        assert client_of(url, certificates / "ca.pem").clock_ms() == START
+    with serving(
+        lambda request: range_of({}, request), over_tls(certificates, "server.pem")
+    ) as url:
+        client = client_of(url, certificates / "ca.pem")
+        assert whole(client, "up", START, START, 1).series == []
         problem = problem_of(url, None)
     assert "has a certificate that is not trusted (" in problem
     assert problem.endswith("; name the file of its CA as caFile")
@@ -80,7 +84,7 @@ def test_a_server_is_trusted_by_the_ca_that_is_named(certificates: Path) -> None
 def test_a_certificate_for_another_name_is_refused(
     certificates: Path, certificate: str, host: str
 ) -> None:
-    with serving(lambda _: clock(START), over_tls(certificates, certificate)) as url:
+    with serving(lambda request: range_of({}, request), over_tls(certificates, certificate)) as url:
         url = url.replace("localhost", host)
         assert problem_of(url, certificates / "ca.pem") == (
             f"Prometheus at {url} has a certificate that is not valid for {host}; use a name that "
@@ -89,19 +93,19 @@ def test_a_certificate_for_another_name_is_refused(
 
 
 def test_a_certificate_that_has_expired_is_no_matter_of_trust(certificates: Path) -> None:
-    with serving(lambda _: clock(START), over_tls(certificates, "old.pem")) as url:
+    with serving(lambda request: range_of({}, request), over_tls(certificates, "old.pem")) as url:
         assert "has expired; it must be renewed there" in problem_of(url, certificates / "ca.pem")
 
 
 def test_a_ca_file_that_is_none_is_named(certificates: Path, tmp_path: Path) -> None:
-    with serving(lambda _: clock(START)) as url:
+    with serving(lambda request: range_of({}, request)) as url:
         secure = url.replace("http:", "https:")
         for file in (tmp_path / "absent.pem", certificates / "names"):
             assert f"the CA file {file} cannot be used" in problem_of(secure, file)
 
 
 def test_a_port_that_speaks_http_is_told_as_that() -> None:
-    with serving(lambda _: clock(START)) as url:
+    with serving(lambda request: range_of({}, request)) as url:
         problem = problem_of(url.replace("http:", "https:"), None)
     assert "does not speak https: this port probably speaks http" in problem
     assert "begin the address with http://, or name the port of https" in problem

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from fairlead.errors import StoreError
-from fairlead.store.prometheus.client import PrometheusClient
-from fairlead.store.prometheus.history import Fetched, PrometheusHistory
+from fairlead.store.feed.reading import Reading
+from fairlead.store.prometheus.history import PrometheusHistory
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.settings import PrometheusSource, UsageRules
 from fairlead.usage.window import Tumbling
@@ -29,7 +28,7 @@ NONE_OF_THE_REST: dict[str, Series] = {
 }
 
 
-def fetched(told: Mapping[str, Series], charge: Charge = "all") -> tuple[Fetched, str]:
+def fetched(told: Mapping[str, Series], charge: Charge = "all") -> tuple[Reading, str]:
     """What is made of the series of each query, and the name of the server."""
 
     def answer(request: Request) -> Response:
@@ -37,9 +36,8 @@ def fetched(told: Mapping[str, Series], charge: Charge = "all") -> tuple[Fetched
 
     rules = UsageRules(window=Tumbling(1000 * MINUTE, START - MINUTE), charge=charge)
     with serving(answer) as url:
-        source = PrometheusSource(url=url)
-        history = PrometheusHistory(PrometheusClient(source, {}), source, rules)
-        return history.fetch(NOW), f"Prometheus at {url}"
+        history = PrometheusHistory(PrometheusSource(url=url), rules, {})
+        return history.read(NOW), f"Prometheus at {url}"
 
 
 @pytest.mark.parametrize("text", ["NaN", "+Inf", "-Inf", "-1"])
@@ -86,11 +84,8 @@ def test_a_capacity_without_a_number() -> None:
 
 def test_guarantees_without_a_number() -> None:
     told = {HELD: {A: lambda _: 1}, CAPACITY: EIGHT, DUE: {A: lambda _: "NaN"}, **NONE_OF_THE_REST}
-    with pytest.raises(StoreError) as problem:
-        fetched(told, "over-quota")
-    assert f"({DUE}), but no usable number among them, only such as NaN for queue a" in str(
-        problem.value
-    )
+    [problem] = fetched(told, "over-quota")[0].problems
+    assert f"says NaN for queue a at 2026-01-01T00:00:00Z in {DUE}, which is no amount" in problem
     told[DUE] = {A: lambda _: -1}  # KAI's way to say that there is no limit
     assert fetched(told, "over-quota")[0].problems == ()
 

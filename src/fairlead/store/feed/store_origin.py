@@ -2,27 +2,15 @@
 
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Protocol
 
 from fairlead.errors import FairleadError, StoreError
-from fairlead.store.feed.guarantees import GuaranteesTold, UntoldGuaranteesError
-from fairlead.store.feed.reading import Act, Reading, problem_of, without_fading
+from fairlead.store.feed.reading import Act, Reading, without_decay
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Guarantee, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import DAY_MS, StoreSource, UsageRules
 from fairlead.usage.timeline import BUCKETS
 from fairlead.usage.window import begins_at
-
-
-class UsageOrigin(Protocol):
-    """Something that knows past use."""
-
-    def read(self, now_ms: int) -> Reading:
-        """All that is known until *now_ms*; StoreError or UsageError if it cannot be read."""
-
-    def close(self) -> None:
-        """Let go of what is open; another reading opens it again."""
 
 
 class StoredOrigin:
@@ -38,7 +26,6 @@ class StoredOrigin:
         self._keeps_plain = keeps_plain
         self._store: UsageStore | None = None
         self._which: tuple[int, ...] | None = None  # the file that was last read
-        self._guarantees = GuaranteesTold()
 
     def read(self, now_ms: int) -> Reading:
         """Take the ledger of the file; entries later than *now_ms* do not count yet."""
@@ -46,18 +33,11 @@ class StoredOrigin:
         if which != self._which:
             self.close()  # another file took its place
             self._which = which
-            self._guarantees = GuaranteesTold()
         is_first = self._store is None
+        if self._store is None:
+            self._store = UsageStore.open(self._path, writes=False)
         try:
-            return stored_reading(
-                self._opened(),
-                self._rules,
-                now_ms,
-                keeps_plain=self._keeps_plain,
-                guarantees=self._guarantees,
-            )
-        except UntoldGuaranteesError:
-            raise
+            return stored_reading(self._store, self._rules, now_ms, keeps_plain=self._keeps_plain)
         except FairleadError:
             self.close()
             if is_first:
@@ -65,21 +45,16 @@ class StoredOrigin:
         return self.read(now_ms)  # what was open may be the problem
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._store is not None:
             self._store.close()
         self._store = None
 
-    def _opened(self) -> UsageStore:
-        if self._store is None:
-            self._store = UsageStore.open(self._path, writes=False)
-        return self._store
-
 
 def _which_file(path: Path) -> tuple[int, ...] | None:
-    """What tells a file from another of the same name; None: there is none.
+    """Return what tells a file from another of the same name; None: there is none.
 
-    StoreError for what is no file, before it is opened: opening a pipe would wait without end.
+    Raises StoreError for anything but a file, before it is opened: opening a pipe would not end.
     """
     try:
         found = path.stat()
@@ -92,21 +67,14 @@ def _which_file(path: Path) -> tuple[int, ...] | None:
 
 
 def stored_reading(
-    store: UsageStore,
-    rules: UsageRules,
-    until_ms: int,
-    *,
-    keeps_plain: bool = False,
-    guarantees: GuaranteesTold | None = None,
+    store: UsageStore, rules: UsageRules, until_ms: int, *, keeps_plain: bool = False
 ) -> Reading:
-    """All that *store* knows until *until_ms*; what is later is left out.
+    """Return all that *store* has until *until_ms*; later entries are left out.
 
     All is known up to the last observation, or the last level: acts say nothing of what queues
-    hold. With *keeps_plain* there is a ledger without decay, too. To read again, pass the same
-    *guarantees*, which remember what they have read. Cost: that of
-    `UsageStore.ledger`; if rules fade and both are wanted, that of what the window holds; where
-    only use above guarantees is charged, that of `GuaranteesTold.check`, too. Raises StoreError or
-    UsageError.
+    hold. With *keeps_plain* there is a ledger without decay, too. Cost: that of
+    `UsageStore.ledger`; with decay and *keeps_plain*, that of all entries of the window. Raises
+    StoreError or UsageError.
     """
     # Asked for first: what is written meanwhile is then known to be later.
     newest_ms = _looked_ms(store, until_ms)
@@ -117,36 +85,35 @@ def stored_reading(
         problems = (f"usage store {store.path} {what}",)
     plain = None
     if keeps_plain and rules.half_life_ms is not None:
-        ledger, plain = fading_and_plain(store, rules, taken_ms)
+        ledger, plain = _decayed_and_plain(store, rules, taken_ms)
     else:
         ledger = store.ledger(rules, taken_ms)
         plain = ledger if keeps_plain else None
-    if rules.charge == "over-quota" and newest_ms is not None:
-        guarantees = guarantees or GuaranteesTold()
-        problems = guarantees.check(store, rules, ledger, taken_ms)
     return Reading(
         ledger=ledger,
         plain=plain,
         acts=_acts(store, taken_ms, until_ms),
         rules=rules,
         newest_ms=newest_ms,
-        problems=tuple(map(problem_of, problems)),
+        problems=problems,
     )
 
 
-def fading_and_plain(store: UsageStore, rules: UsageRules, until_ms: int) -> tuple[Ledger, Ledger]:
-    """The ledger of *rules* until a moment, and the same without fading, in one pass."""
-    fading = Ledger.by(store.resources, rules)
-    plain = Ledger.by(store.resources, without_fading(rules))
+def _decayed_and_plain(
+    store: UsageStore, rules: UsageRules, until_ms: int
+) -> tuple[Ledger, Ledger]:
+    """Return the ledger of *rules* until a moment, and the same without decay, in one pass."""
+    decayed = Ledger.by(store.resources, rules)
+    plain = Ledger.by(store.resources, without_decay(rules))
     begin_ms = begins_at(rules.window, until_ms)
     # The bucket in which a window begins counts in part, and must be whole for that.
     begin_ms -= 2 * (until_ms - begin_ms) // BUCKETS + rules.resolution_ms
     for entry in store.entries(begin_ms):
         if entry.at_ms > until_ms:
             break
-        fading.take(entry)
+        decayed.take(entry)
         plain.take(entry)
-    return fading, plain
+    return decayed, plain
 
 
 def _looked_ms(store: UsageStore, until_ms: int) -> int | None:

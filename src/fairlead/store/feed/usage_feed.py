@@ -8,6 +8,7 @@ raises for what is outside, and nothing turns "unknown" into "nothing was used" 
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from threading import Thread
 from types import TracebackType
 from typing import Final, NamedTuple
 
@@ -15,14 +16,13 @@ from fairlead.errors import FairleadError
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.reading import (
     Onward,
-    Problem,
     Reading,
     Standing,
+    UsageOrigin,
     detached,
-    problem_of,
     standing,
 )
-from fairlead.store.feed.store_origin import StoredOrigin, UsageOrigin
+from fairlead.store.feed.store_origin import StoredOrigin
 from fairlead.store.feed.usage_vector import (
     CountedTree,
     Freshness,
@@ -34,6 +34,7 @@ from fairlead.store.feed.usage_vector import (
     uncounted,
     unknown_axes,
     usage_on_axes,
+    without_guarantees,
 )
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.queue_use import Sums
@@ -53,7 +54,7 @@ class _Known(NamedTuple):
     """What is known, replaced as a whole, so that another thread sees the old or the new."""
 
     reading: Reading | None
-    failure: Problem | None  # of the last try
+    failure: str | None  # of the last try
     standings: dict[Onward, Standing]  # of the reading, as far as they were asked for
 
 
@@ -77,26 +78,24 @@ class UsageFeed:
         source: UsageSource,
         environ: Mapping[str, str],
         *,
-        compares_clocks: bool = True,
         keeps_sums: bool = False,
         is_asked_meanwhile: bool = False,
         stopwatch_ms: Callable[[], int] = _monotonic_ms,
     ) -> None:
-        """Read nothing yet. To read about a past moment, do not compare clocks.
+        """Read nothing yet.
 
-        Who *keeps sums* may ask for them, and has two ledgers of use that fades. One that *is asked
-        meanwhile* may be refreshed by one thread while another asks: what was read last is then
-        kept apart from what is being read, which costs a copy for each reading.
+        With *keeps_sums* one may ask for sums; usage that decays then has two ledgers. A feed that
+        *is_asked_meanwhile* may be refreshed by one thread while another asks: what was read last
+        is then kept apart from what is being read, which costs a copy for each reading.
         """
         self._rules = rules
         self._source = source
         self._environ = environ
-        self._compares_clocks = compares_clocks
         self._keeps_sums = keeps_sums
         self._origin: UsageOrigin | None = None
         self._is_asked_meanwhile = is_asked_meanwhile
         self._stopwatch_ms = stopwatch_ms
-        self._known = _Known(None, problem_of("nothing was read yet"), {})
+        self._known = _Known(None, "nothing was read yet", {})
         self._tried_ms: int | None = None  # when the last try ended
         self._logged: tuple[Freshness, str] = ("fresh", "")
 
@@ -116,7 +115,7 @@ class UsageFeed:
                 reading = detached(reading)
             self._known = _Known(reading, None, {})
         except FairleadError as problem:
-            self._known = self._known._replace(failure=problem_of(str(problem)))
+            self._known = self._known._replace(failure=str(problem))
         # Counted from its begin, a try that takes longer than that would be due again at once.
         self._tried_ms = now_ms + self._stopwatch_ms() - begun_ms
 
@@ -203,7 +202,7 @@ class UsageFeed:
         if reading is None or reading.newest_ms is None:
             problems = [failure] if failure else list(reading.problems if reading else ())
             # No sample was due, so the server was not asked and nothing is odd about its answer.
-            problems = problems or [problem_of(_ONLY_BEGUN)]
+            problems = problems or [_ONLY_BEGUN]
             return _vector_of(_NOTHING, "missing", None, problems)
         age_ms = max(0, now_ms - reading.newest_ms)
         is_stale = self._is_stale(reading, now_ms)
@@ -216,9 +215,9 @@ class UsageFeed:
                 found, as_of_ms = self._as_of(reading, standings, now_ms)
                 tree = self._tree(reading, parents)
                 counted = _counted(found.ledger, as_of_ms, axes, tree, reading.rules.resolution_ms)
-                problems.extend(map(problem_of, counted.problems))
+                problems.extend(counted.problems)
             except FairleadError as problem:
-                problems.append(problem_of(str(problem)))
+                problems.append(str(problem))
         state: Freshness = (
             "stale" if is_stale else "fresh" if counted.usage is not None else "missing"
         )
@@ -234,7 +233,7 @@ class UsageFeed:
         found = standings.get(onward)
         if found is None:
             found = standings[onward] = standing(reading, onward)
-        return found, found.as_of_ms(now_ms + reading.ahead_ms)
+        return found, found.as_of_ms(now_ms)
 
     def _is_stale(self, reading: Reading, now_ms: int) -> bool:
         assert reading.newest_ms is not None, "what is not known cannot be old"
@@ -243,29 +242,25 @@ class UsageFeed:
     def _tree(self, reading: Reading, parents: Parents) -> CountedTree:
         return counted_tree(parents, reading.whole, self._rules.charge)
 
-    def _staleness(self, age_ms: int) -> Problem:
+    def _staleness(self, age_ms: int) -> str:
         effect = {
             "hold": "the last numbers count as they were",
             "decay": "the last numbers decay as if nothing was used since",
             "drop": "history does not count",
         }[self._rules.on_stale]
         longest_s = self._rules.staleness_ms // 1000
-        return Problem(
+        return (
             f"what is known of past use is {age_ms // 1000} s old, more than {longest_s} s: "
-            f"{effect}; see staleness (stalenessPeriod) and onStale",
-            turn="stale",
+            f"{effect}; see staleness (stalenessPeriod) and onStale"
         )
 
     def _make_origin(self) -> UsageOrigin:
         if isinstance(self._source, PrometheusSource):
-            from fairlead.store.feed.prometheus_origin import PrometheusOrigin
+            # Imported late: it loads an HTTP library.
+            from fairlead.store.prometheus.history import PrometheusHistory
 
-            return PrometheusOrigin(
-                self._source,
-                self._rules,
-                self._environ,
-                compares_clocks=self._compares_clocks,
-                keeps_plain=self._keeps_sums,
+            return PrometheusHistory(
+                self._source, self._rules, self._environ, keeps_plain=self._keeps_sums
             )
         return StoredOrigin(self._source, self._rules, keeps_plain=self._keeps_sums)
 
@@ -281,25 +276,86 @@ class UsageFeed:
 def _counted(
     ledger: Ledger, as_of_ms: int, axes: Sequence[str], tree: CountedTree, step_ms: int
 ) -> _Counted:
-    """What counts of a ledger; UsageError if it contradicts itself."""
+    """Return what counts of a ledger. Raises UsageError if it contradicts itself."""
     usage = usage_on_axes(ledger, as_of_ms, axes, tree)
     unknown = unknown_axes(axes, ledger, as_of_ms, step_ms)
-    if len(unknown) < len(axes):
-        return _Counted(usage, unknown, uncounted(axes, ledger, as_of_ms))
-    return _Counted(None, unknown, ["the capacity of the cluster is unknown for all resources"])
+    if len(unknown) == len(axes):
+        return _Counted(None, unknown, ["the capacity of the cluster is unknown for all resources"])
+    problems = without_guarantees(ledger, tree.charge)
+    return _Counted(usage, unknown, [*problems, *uncounted(axes, ledger, as_of_ms)])
 
 
 def _vector_of(
-    counted: _Counted,
-    state: Freshness,
-    age_ms: int | None,
-    problems: Sequence[Problem],
+    counted: _Counted, state: Freshness, age_ms: int | None, problems: Sequence[str]
 ) -> UsageVector:
     return UsageVector(
         usage=counted.usage,
         unknown=counted.unknown,
         state=state,
         age_ms=age_ms,
-        problem="; ".join(each.text for each in problems) or None,
-        turn="; ".join(each.turn for each in problems),
+        problem="; ".join(problems) or None,
     )
+
+
+LONGEST_WAIT_S: Final = 2.0
+"""How long a caller waits for a reading in the background, counted from its begin."""
+STOP_S: Final = 1.0
+"""How long `FollowedUsage.close` waits for a reading; a longer one ends with the program."""
+
+
+class FollowedUsage:
+    """The feed of the settings of the moment, for a program that reads them again and again.
+
+    While settings stay the same, what was read is kept, and only what is new is read. Any thread
+    may ask, but one at a time.
+    """
+
+    def __init__(
+        self, environ: Mapping[str, str], *, keeps_sums: bool = False, in_background: bool = False
+    ) -> None:
+        """Open nothing yet. A reading *in_background* makes no caller wait for long."""
+        self._environ = environ
+        self._keeps_sums = keeps_sums
+        self._in_background = in_background
+        self._asked: tuple[UsageRules, UsageSource] | None = None
+        self._feed: UsageFeed | None = None
+        self._reader: Thread | None = None
+        self._begun_s = 0.0  # when the last reading in the background began
+
+    def refreshed(self, rules: UsageRules, source: UsageSource, now_ms: int) -> UsageFeed:
+        """Return the feed of *source* by *rules*, with what is new; good until the next call.
+
+        Raises nothing for problems of the source. A reading in the background that takes longer
+        than `LONGEST_WAIT_S` continues, and the last numbers serve meanwhile. Cost: that of what is
+        new, or of the whole window when the settings have changed.
+        """
+        if self._feed is None or self._asked != (rules, source):
+            self.close()
+            self._asked = rules, source
+            self._feed = UsageFeed(
+                rules,
+                source,
+                self._environ,
+                keeps_sums=self._keeps_sums,
+                is_asked_meanwhile=self._in_background,
+            )
+        if not self._in_background:
+            self._feed.refresh(now_ms)
+            return self._feed
+        if self._reader is None or not self._reader.is_alive():
+            self._begun_s = time.monotonic()
+            self._reader = Thread(
+                target=self._feed.refresh, args=(now_ms,), name="past use", daemon=True
+            )
+            self._reader.start()
+        self._reader.join(max(0.0, self._begun_s + LONGEST_WAIT_S - time.monotonic()))
+        return self._feed
+
+    def close(self) -> None:
+        """Close the source; what was read still counts."""
+        if self._reader is not None:
+            self._reader.join(STOP_S)
+            if self._reader.is_alive():
+                return  # it holds the source, and ends with the program
+        if self._feed is not None:
+            self._feed.close()

@@ -3,8 +3,9 @@
 A rule set may count several resources on one axis: KAI counts every vendor's devices as ``gpu``.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -16,6 +17,8 @@ from fairlead.usage.queue_use import Charge, Sums, billionths, sums_with_inner_q
 Parents: TypeAlias = Mapping[QueueName, QueueName | None]
 Freshness: TypeAlias = Literal["fresh", "stale", "missing"]
 
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+ m?s\b")
+
 
 class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
     """What counts of past use at one moment, and how far it can be trusted."""
@@ -25,7 +28,11 @@ class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
     state: Freshness
     age_ms: int | None = None  # of what is known; None: nothing is
     problem: str | None = None
-    turn: str = ""  # the problem without ages and moments: while it is the same, nothing is new
+
+    @property
+    def turn(self) -> str:
+        """The problem without ages and moments: while it is the same, nothing is new."""
+        return _MOMENT.sub("...", self.problem or "")
 
     def text(self) -> str:
         """Say in one line how things are, and what is wrong."""
@@ -115,6 +122,13 @@ def _summed(amounts: Sums, places: list[list[int]]) -> Sums:
 def uncounted(axes: Sequence[str], ledger: Ledger, as_of_ms: int) -> list[str]:
     """Return the problems of *axes* without usage entries, or without a known capacity."""
     return [*_unrecorded(axes, ledger), *_without_capacity(axes, ledger, as_of_ms)]
+
+
+def without_guarantees(ledger: Ledger, charge: Charge) -> list[str]:
+    """Return the problem of charging usage above guarantees where none is recorded."""
+    if charge == "all" or ledger.has_guarantees:
+        return []
+    return ["no guarantee of any queue is recorded, so charge: over-quota counts all usage"]
 
 
 def unknown_axes(

@@ -13,7 +13,6 @@ import msgspec
 Labels: TypeAlias = dict[str, str]
 Samples: TypeAlias = list[tuple[int, Decimal]]
 
-_LAST_SECOND: Final = 2**38  # of a year beyond any calendar
 _SHOWN_CHARACTERS: Final = 80
 
 
@@ -60,24 +59,12 @@ class _Range(msgspec.Struct, tag_field="resultType", tag="matrix"):
     result: list[_RawSeries]
 
 
-class _Scalar(msgspec.Struct, tag_field="resultType", tag="scalar"):
-    result: tuple[float, str]
-
-
-class _RawSample(msgspec.Struct):
-    value: tuple[float, str]
-
-
-class _Vector(msgspec.Struct, tag_field="resultType", tag="vector"):
-    result: list[_RawSample]
-
-
 class _Body(msgspec.Struct, rename="camel"):
     status: str
     error_type: str = ""
     error: str = ""
     warnings: list[str] = []
-    data: _Range | _Scalar | _Vector | None = None
+    data: _Range | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Body)
@@ -90,8 +77,8 @@ def range_answer(reply: Reply) -> Answer:
     that occurs a million times is read once.
     """
     body = _body(reply)
-    if not isinstance(body.data, _Range):
-        raise AnswerError("answered a range query with something else than series")
+    if body.data is None:
+        raise AnswerError("answered a range query without series")
     numbers = _Numbers()
     try:
         series = [
@@ -104,22 +91,6 @@ def range_answer(reply: Reply) -> Answer:
     except OverflowError:
         raise AnswerError("answered with a sample of a time that no clock shows") from None
     return Answer(series=series, warnings=tuple(map(shown, body.warnings)))
-
-
-def clock_answer(reply: Reply) -> int:
-    """Read the answer to ``time()``, in milliseconds."""
-    body = _body(reply)
-    match body.data:
-        case _Scalar(result=(_, text)):
-            pass
-        case _Vector(result=[_RawSample(value=(_, text))]):  # as some that resemble Prometheus say
-            pass
-        case _:
-            raise AnswerError("did not say what time it is there")
-    seconds = _number(text)
-    if seconds.is_nan() or not 0 <= seconds < _LAST_SECOND:
-        raise AnswerError(f"says that it is {shown(str(seconds))} s since 1970 there")
-    return int(seconds * 1000)
 
 
 class _Numbers(dict[str, Decimal]):

@@ -1,4 +1,4 @@
-"""Queries to one Prometheus server: how much was there between two moments, and what time is it.
+"""Range queries to one Prometheus server.
 
 A server answers at most 11,000 points of a series at once, loads a limited number of samples for
 it and works on it for a limited time; and an answer in which every queue of a large cluster tells
@@ -14,11 +14,9 @@ from fairlead.errors import StoreError
 from fairlead.store.prometheus.answer import (
     Answer,
     AnswerError,
-    Reply,
     Samples,
     TimedOutError,
     TooManySamplesError,
-    clock_answer,
     range_answer,
 )
 from fairlead.store.prometheus.http import (
@@ -64,9 +62,10 @@ class PrometheusClient:
                 "start": _seconds(begin_ms),
                 "end": _seconds(last_ms),
                 "step": _seconds(step_ms),
+                "timeout": f"{self._timeout_ms}ms",
             }
             try:
-                answer = range_answer(self._ask("/api/v1/query_range", fields))
+                answer = range_answer(self._http.ask("/api/v1/query_range", fields))
             except (*_TOO_LARGE, *_TOO_SLOW) as problem:
                 self._ask_for_less((last_ms - begin_ms) // step_ms + 1, problem, query)
                 continue
@@ -75,13 +74,6 @@ class PrometheusClient:
             self._check_time(answer, begin_ms, last_ms)
             yield answer
             begin_ms = last_ms + step_ms
-
-    def clock_ms(self) -> int:
-        """What time the server has."""
-        try:
-            return clock_answer(self._ask("/api/v1/query", {"query": "time()"}))
-        except AnswerError as problem:
-            raise self._http.problem(str(problem)) from problem
 
     def _ask_for_less(self, asked: int, problem: Exception, query: str) -> None:
         """Halve a piece that was too much; StoreError where that is no cure."""
@@ -116,9 +108,6 @@ class PrometheusClient:
                 "answered about another time than it was asked about; is there something between "
                 "it and us that keeps old answers?"
             )
-
-    def _ask(self, path: str, fields: Mapping[str, str]) -> Reply:
-        return self._http.ask(path, {**fields, "timeout": f"{self._timeout_ms}ms"})
 
 
 def _is_between(begin_ms: int, last_ms: int, samples: Samples) -> bool:
