@@ -1,10 +1,9 @@
-"""Numbers side by side are added, multiplied, halved, moved and written as each by itself."""
+"""Numbers side by side are added, multiplied, halved and written as each by itself."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.usage.lanes import WIDTH, Lanes
-from fairlead.usage.snapshot import of_planes, planes_of
+from fairlead.usage.lanes import MOST_AMOUNT, MOST_WEIGHTED, WIDTH, Lanes
 from fairlead.usage.timeline import GROWN_BITS
 
 LANES = Lanes(3)
@@ -52,21 +51,10 @@ def test_halves_are_rounded_toward_nothing(values: tuple[int, ...], times: int) 
     assert halved == tuple((abs(v) >> times) * (1 if v > 0 else -1) for v in values)
 
 
-@given(values=triples, bits=st.integers(1, 200))
-def test_wider_lanes_have_room_for_so_much_more(values: tuple[int, ...], bits: int) -> None:
-    wider = LANES.wider(bits)
-    assert wider.most_amount >= LANES.most_amount << bits
-    moved = LANES.moved(LANES.packed(values), wider)
-    assert wider.values(moved << bits) == tuple(value << bits for value in values)
-
-
 @given(rows=st.lists(offsets, min_size=1, max_size=20))
-def test_numbers_come_back_from_bytes_and_planes(rows: list[tuple[int, ...]]) -> None:
+def test_numbers_come_back_from_bytes(rows: list[tuple[int, ...]]) -> None:
     packed = [LANES.packed(row) for row in rows]
-    data = LANES.to_bytes(packed)
-    planes = planes_of(data, WIDTH // 8)
-    assert of_planes(planes, WIDTH // 8) == data
-    assert LANES.from_bytes(data) == packed
+    assert LANES.from_bytes(LANES.to_bytes(packed)) == packed
 
 
 def test_numbers_without_lanes_come_back() -> None:
@@ -75,16 +63,10 @@ def test_numbers_without_lanes_come_back() -> None:
     assert none.values(0) == none.wholes(0) == ()
 
 
-def test_short_numbers_need_few_planes() -> None:
-    """300 is two bytes, -300 too, and one plane says which is negative: 3 of 34 planes."""
-    data = LANES.to_bytes([LANES.packed((300, -300, 0)), LANES.packed((0, 300, -300))])
-    assert [len(plane) for plane in planes_of(data, WIDTH // 8)] == [6, 6, 6]
-
-
 def test_largest_sums_stay_in_their_lane() -> None:
     """As many holders as there may be, each with the largest amount for the longest time."""
     holders, weight = 2**24, 2**114
-    used = (LANES.most_amount - 1) * weight * holders << GROWN_BITS
-    granted = (LANES.most_weighted - 1) * holders << GROWN_BITS
+    used = (MOST_AMOUNT - 1) * weight * holders << GROWN_BITS
+    granted = (MOST_WEIGHTED - 1) * holders << GROWN_BITS
     assert used + granted <= LARGEST
     assert -granted >= -LARGEST - 1

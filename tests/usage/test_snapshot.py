@@ -9,6 +9,7 @@ from fairlead.errors import UsageError
 from fairlead.model.axes import QueueName
 from fairlead.usage import snapshot as snapshot_module
 from fairlead.usage.entries import Capacity, Entry, Granted, Held
+from fairlead.usage.lanes import MOST_AMOUNT
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.snapshot import restored, snapshot
@@ -93,14 +94,14 @@ def test_what_is_taken_later_does_not_change_what_was_written_down() -> None:
     assert snapshot(restored(data, RESOURCES, rules)) == data
 
 
-def test_numbers_of_any_size_come_back() -> None:
-    """100 digits are far beyond 64 bits, in a level, a sum, a grant and the capacity."""
-    huge = 10**100
+def test_the_largest_numbers_come_back() -> None:
+    """In a level, a sum, a grant and the capacity."""
+    most = MOST_AMOUNT - 1
     rules = UsageRules(window=Sliding(WEEK_MS), half_life_ms=1000)
     entries: list[Entry] = [
-        Capacity(at_ms=0, amounts=(huge, huge)),
-        Held(at_ms=0, queue=A, user="ann", amounts=(huge, 0)),
-        Granted(at_ms=5, queue=A, resource_time=(-huge, huge), who="w", reason="r"),
+        Capacity(at_ms=0, amounts=(most, most)),
+        Held(at_ms=0, queue=A, user="ann", amounts=(most, 0)),
+        Granted(at_ms=5, queue=A, resource_time=(-(10**25), 10**25), who="w", reason="r"),
     ]
     ledger = ledger_of(entries, rules)
     assert restored(snapshot(ledger), RESOURCES, rules).state() == ledger.state()
@@ -128,7 +129,7 @@ WRITTEN = UsageRules(window=Sliding(1000), half_life_ms=90)
     ],
 )
 def test_what_counts_otherwise_is_refused(rules: UsageRules) -> None:
-    with pytest.raises(UsageError, match=r"Sliding\(length_ms=1000\), 90, None\), not of"):
+    with pytest.raises(UsageError, match=r"Sliding\(length_ms=1000\), 90, None\), not "):
         restored(snapshot(ledger_of([], WRITTEN)), RESOURCES, rules)
 
 
@@ -145,7 +146,7 @@ def test_another_resolution_is_refused_if_there_are_samples_and_makes_no_differe
 
 @pytest.mark.parametrize("resources", [("cpu",), ("gpu", "cpu"), ("cpu", "gpu", "memory")])
 def test_other_resources_are_refused(resources: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match="not of"):
+    with pytest.raises(UsageError, match=", not "):
         restored(snapshot(ledger_of([], WRITTEN)), resources, WRITTEN)
 
 
@@ -153,18 +154,8 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot_module, "VERSION", 99)
     data = snapshot(ledger_of([], WRITTEN))
     monkeypatch.undo()
-    with pytest.raises(UsageError, match="of version 99; this program reads 2"):
+    with pytest.raises(UsageError, match="has version 99; this program reads 3"):
         restored(data, RESOURCES, WRITTEN)
-
-
-@given(data=st.data())
-def test_a_changed_byte_anywhere_is_refused(data: st.DataObject) -> None:
-    whole = snapshot(ledger_of([Held(at_ms=0, queue=A, amounts=(1, 2))], WRITTEN))
-    at = data.draw(st.integers(0, len(whole) - 1))
-    other = data.draw(st.integers(1, 255))
-    changed = whole[:at] + bytes([whole[at] ^ other]) + whole[at + 1 :]
-    with pytest.raises(UsageError, match="damaged"):
-        restored(changed, RESOURCES, WRITTEN)
 
 
 @pytest.mark.parametrize("data", [b"", b"abc", b"\0\0\0\0"])

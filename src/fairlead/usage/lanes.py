@@ -8,42 +8,36 @@ same to every lane. That is exact whatever the values are, negative ones among t
 lanes are taken apart again must each of them be within its lane: at least -2**(width - 1), and less
 than 2**(width - 1). How wide that has to be:
 
-    a level                    any amount below 2**amount_bits
+    a level                    AMOUNT_BITS: Kubernetes counts in 63
     times a weight of time     MARK_BITS, see `timeline`
     in parts of a bucket       GROWN_BITS, see `timeline`
     of so many holders         HOLDER_BITS: more than fit into memory; or so many grants
     a sign, and twice as much  2, because there are levels and there are grants
-
-An amount that is larger needs wider lanes, which is rare, and for the ledger to see to.
 """
 
 from collections.abc import Iterable, Sequence
 from operator import lshift
 from struct import Struct
+from typing import Final
 
 from fairlead.usage.timeline import GROWN_BITS, MARK_BITS
 
-HOLDER_BITS = 24
-WIDTH = 272  # of the lanes that a ledger begins with: amounts have 68 bits
-_NO_AMOUNT_BITS = MARK_BITS + GROWN_BITS + HOLDER_BITS + 2
+AMOUNT_BITS: Final = 68
+HOLDER_BITS: Final = 24
+WIDTH: Final = AMOUNT_BITS + MARK_BITS + GROWN_BITS + HOLDER_BITS + 2
+MOST_AMOUNT: Final = 2**AMOUNT_BITS
+MOST_WEIGHTED: Final = 2 ** (AMOUNT_BITS + MARK_BITS)
 
 
 class Lanes:
-    """Lays *count* values into lanes of *width* bits, and takes them out again."""
+    """Lays *count* values into lanes of WIDTH bits, and takes them out again."""
 
-    def __init__(self, count: int, width: int = WIDTH) -> None:
-        """Choose a width for which amounts of some bits remain."""
-        amount_bits = width - _NO_AMOUNT_BITS
-        assert amount_bits > 0
-        assert width % 8 == 0
-        self.count = count
-        self.width = width
-        self._bytes = max(1, count) * width // 8  # of one number, even if it has no lanes
-        self.most_amount: int = 2**amount_bits
-        self.most_weighted: int = 2 ** (amount_bits + MARK_BITS)
-        self._shifts = range(0, count * width, width)
-        self._mask = (1 << width) - 1
-        self._half = 1 << (width - 1)
+    def __init__(self, count: int) -> None:
+        """Prepare the masks and shifts."""
+        self._bytes = max(1, count) * WIDTH // 8  # of one number, even if it has no lanes
+        self._shifts = range(0, count * WIDTH, WIDTH)
+        self._mask = (1 << WIDTH) - 1
+        self._half = 1 << (WIDTH - 1)
         # Makes every lane positive, so that none borrows from the next.
         self._halves = self.packed([self._half] * count)
 
@@ -89,14 +83,6 @@ class Lanes:
         whole = int.from_bytes
         rows = Struct(f"{self._bytes}s").iter_unpack(data)
         return [whole(row, "little", signed=True) for (row,) in rows]
-
-    def wider(self, bits: int) -> "Lanes":
-        """Lanes with room for *bits* more, and some to spare."""
-        return Lanes(self.count, self.width + -(-bits // 64) * 64)
-
-    def moved(self, number: int, lanes: "Lanes") -> int:
-        """The same values in other *lanes*."""
-        return lanes.packed(self.values(number))
 
 
 def _halved(value: int, times: int) -> int:

@@ -25,8 +25,8 @@ What happens to odd entries is part of the promise:
 * **Forgiven**: past use and grants are as if never; the capacity that was there still counts.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, partial
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Literal, NamedTuple, Self
 
 from fairlead.errors import UsageError
@@ -43,7 +43,7 @@ from fairlead.usage.entries import (
     Removed,
     Renamed,
 )
-from fairlead.usage.lanes import Lanes
+from fairlead.usage.lanes import MOST_AMOUNT, MOST_WEIGHTED, Lanes
 from fairlead.usage.queue_use import (
     Charge,
     QueueUse,
@@ -55,7 +55,7 @@ from fairlead.usage.queue_use import (
 )
 from fairlead.usage.running_sum import RunningSum, SumState
 from fairlead.usage.settings import MINUTE_MS, UsageRules
-from fairlead.usage.timeline import MARK_BITS, Moment, Span, Timeline
+from fairlead.usage.timeline import Moment, Span, Timeline
 from fairlead.usage.window import Window
 
 
@@ -64,7 +64,6 @@ class LedgerState(NamedTuple):
 
     newest_ms: int | None
     base: int
-    width: int  # of the lanes of sums and levels
     last_gap: Gap | None
     capacity: SumState | None
     accounts: Mapping[QueueName, AccountState]
@@ -136,7 +135,6 @@ class Ledger:
         return LedgerState(
             newest_ms=self.newest_ms,
             base=self._timeline.base,
-            width=self._lanes.width,
             last_gap=self._last_gap,
             capacity=None if self._capacity is None else self._capacity.state(),
             accounts={name: account.state() for name, account in self._accounts.items()},
@@ -146,7 +144,6 @@ class Ledger:
         """Forget everything and go on from the state of a ledger with the same settings."""
         self.newest_ms = state.newest_ms
         self._timeline.halve(state.base - self._timeline.base)
-        self._lanes = Lanes(self._lanes.count, state.width)
         self._last_gap = state.last_gap
         self._capacity = None if state.capacity is None else RunningSum.resumed(state.capacity)
         self._accounts = {name: Account.resumed(each) for name, each in state.accounts.items()}
@@ -182,11 +179,13 @@ class Ledger:
 
         Raises UsageError if entries later than that were taken.
         """
-        span = self._span(now_ms)
-        lanes, moved = self._lanes_over(span)
+        later = self._later(now_ms)
+        if later is not None:
+            return later.usage(now_ms)
+        span = self._timeline.span(now_ms)
 
         def resource_time(sums: RunningSum) -> tuple[int, ...]:
-            weighted = lanes.wholes(sums.over(span, moved))
+            weighted = self._lanes.wholes(sums.over(span))
             return tuple([self._timeline.resource_time(each, now_ms) for each in weighted])
 
         queues = {}
@@ -226,16 +225,18 @@ class Ledger:
         Raises UsageError if entries later than *now_ms* were taken, where parents run in a circle,
         and for a parent that *wholes* has not, or not on every resource.
         """
-        span = self._span(now_ms)
-        lanes, moved = self._lanes_over(span)
+        later = self._later(now_ms)
+        if later is not None:
+            return later.normalised(now_ms, charge=charge, parents=parents, wholes=wholes)
+        span = self._timeline.span(now_ms)
         accounts = self._accounts.items()
         if charge == "all":
-            used = {name: account.sums.over(span, moved) for name, account in accounts}
+            used = {name: account.sums.over(span) for name, account in accounts}
         else:
-            used = {name: account.above.over(span, moved) for name, account in accounts}
+            used = {name: account.above.over(span) for name, account in accounts}
         if parents is not None:
             used = lanes_with_inner_queues(used, parents)
-        columns = lanes.columns_of_wholes(used.values())
+        columns = self._lanes.columns_of_wholes(used.values())
         capacity = self._capacity_over(span)
         if parents is None or wholes is None:
             return billionths_by_column(used, columns, capacity)
@@ -248,7 +249,19 @@ class Ledger:
 
     def unknown(self, now_ms: int) -> tuple[str, ...]:
         """The resources of which there was no capacity in the window that ends at *now_ms*."""
-        return self._without(self._capacity_over(self._span(now_ms)))
+        later = self._later(now_ms)
+        if later is not None:
+            return later.unknown(now_ms)
+        return self._without(self._capacity_over(self._timeline.span(now_ms)))
+
+    def move_base(self, at_ms: int) -> None:
+        """Make sums smaller, if marks of *at_ms* would be longer than a lane holds."""
+        times = self._timeline.halvings_due(at_ms)
+        if times:
+            mark_of = lru_cache(maxsize=None)(self._timeline.mark)  # all have the same buckets
+            for sums in self._all_sums():
+                sums.halve(times, mark_of, self._lanes.halved)
+            self._timeline.halve(times)
 
     def drop_faded(self, now_ms: int) -> list[QueueName]:
         """Forget removed queues of which nothing is left at *now_ms*; return their names."""
@@ -303,7 +316,7 @@ class Ledger:
     def _moment(self, at_ms: int) -> Moment:
         """The moment of an entry that is taken for sure, since time may move on with it."""
         if self.newest_ms is None or at_ms > self.newest_ms:
-            self._move_base(at_ms)
+            self.move_base(at_ms)
             self.newest_ms = at_ms
         return self._timeline.moment(at_ms)
 
@@ -324,15 +337,12 @@ class Ledger:
             _check_order(entry.at_ms, self._accounts[entry.queue].sums.at_ms)
 
     def _check_amounts(self, amounts: tuple[int | None, ...]) -> None:
-        """Raise UsageError for what is no amount; lanes have room for all others afterwards."""
+        """Raise UsageError for amounts that are negative, or longer than a lane holds."""
         if len(amounts) != len(self.resources):
             self._check_count(len(amounts))
-        most = self._lanes.most_amount
         for amount in amounts:
-            if amount is not None and not 0 <= amount < most:
-                if amount < 0:
-                    raise UsageError(f"the amount {amount} of a resource is negative")
-                self._widen(amount.bit_length())
+            if amount is not None and not 0 <= amount < MOST_AMOUNT:
+                check_amount(amount)
 
     def _check_count(self, count: int) -> None:
         if count != len(self.resources):
@@ -349,41 +359,10 @@ class Ledger:
                 f"a gap begins at {gap.since_ms} ms, but there is an entry of {self.newest_ms} ms"
             )
 
-    def _move_base(self, at_ms: int) -> None:
-        times = self._timeline.halvings_due(at_ms)
-        if times:
-            mark_of = lru_cache(maxsize=None)(self._timeline.mark)  # all have the same buckets
-            for sums in self._all_sums():
-                sums.halve(times, mark_of, self._lanes.halved)
-            self._timeline.halve(times)
-
     def _weighted(self, entry: Granted) -> tuple[int, ...]:
-        """What a grant weighs at its moment; lanes have room for it afterwards."""
-        weighted = tuple(self._timeline.weighted(each, entry.at_ms) for each in entry.resource_time)
-        for each in weighted:
-            if abs(each) >= self._lanes.most_weighted:
-                self._widen(each.bit_length() - MARK_BITS)
-        return weighted
-
-    def _widen(self, amount_bits: int) -> None:
-        """Let there be room for amounts of so many bits, and for what they weigh."""
-        lanes = self._lanes.wider(amount_bits - self._lanes.most_amount.bit_length() + 1)
-        moved = partial(self._lanes.moved, lanes=lanes)
-        for sums in self._all_sums():
-            sums.move(moved)
-        self._lanes = lanes
-
-    def _lanes_over(self, span: Span) -> tuple[Lanes, Callable[[int], int] | None]:
-        """Lanes with room for sums over *span*, and how numbers are moved there if they must be.
-
-        Marks of a moment that is many half-lives later than the last entry are longer than any
-        entry has; that is no reason to make all that is remembered wider.
-        """
-        more_bits = span.end_mark.bit_length() - MARK_BITS
-        if more_bits <= 0:
-            return self._lanes, None
-        lanes = self._lanes.wider(more_bits)
-        return lanes, partial(self._lanes.moved, lanes=lanes)
+        """Return what a grant weighs at its moment, at most what a lane holds."""
+        weighted = (self._timeline.weighted(each, entry.at_ms) for each in entry.resource_time)
+        return tuple(max(1 - MOST_WEIGHTED, min(each, MOST_WEIGHTED - 1)) for each in weighted)
 
     def _all_sums(self) -> Iterator[RunningSum]:
         for account in self._accounts.values():
@@ -391,13 +370,22 @@ class Ledger:
         if self._capacity is not None:
             yield self._capacity
 
-    def _span(self, now_ms: int) -> Span:
+    def _later(self, now_ms: int) -> "Ledger | None":
+        """Return a copy to ask about *now_ms* if that is many half-lives after the last entry.
+
+        Marks of such a moment are longer than a lane holds, so the copy has a later base. Raises
+        UsageError if entries later than *now_ms* were taken.
+        """
         if self.newest_ms is not None and now_ms < self.newest_ms:
             raise UsageError(
                 f"usage as of {now_ms} ms is not known any more: "
                 f"entries up to {self.newest_ms} ms were taken"
             )
-        return self._timeline.span(now_ms)
+        if not self._timeline.halvings_due(now_ms):
+            return None
+        later = self.copy()
+        later.move_base(now_ms)
+        return later
 
     def _without(self, capacity: Amounts) -> tuple[str, ...]:
         return tuple(
@@ -407,8 +395,14 @@ class Ledger:
     def _capacity_over(self, span: Span) -> Amounts:
         if self._capacity is None:
             return (0,) * len(self.resources)
-        lanes, moved = self._lanes_over(span)
-        return lanes.wholes(self._capacity.over(span, moved))
+        return self._lanes.wholes(self._capacity.over(span))
+
+
+def check_amount(amount: int) -> None:
+    """Raise UsageError for an amount that is negative, or more than a ledger counts."""
+    if not 0 <= amount < MOST_AMOUNT:
+        what = "is negative" if amount < 0 else "is more than any cluster has"
+        raise UsageError(f"the amount {amount} of a resource {what}")
 
 
 def _check_order(at_ms: int, last_ms: int | None) -> None:

@@ -133,33 +133,20 @@ class RunningSum:
         marks = map(mark_of, self._edges_ms)
         self._old_offsets = list(map(moved, self._old_offsets, self._old_levels, marks))
 
-    def move(self, moved: Callable[[int], int]) -> None:
-        """Let all numbers be *moved* into other lanes."""
-        self._cut = None
-        self._offset, self.levels = moved(self._offset), moved(self.levels)
-        self._old_offsets = list(map(moved, self._old_offsets))
-        self._old_levels = list(map(moved, self._old_levels))
-
-    def over(self, span: Span, moved: Callable[[int], int] | None = None) -> int:
+    def over(self, span: Span) -> int:
         """The weighted sums over *span*, which does not end before the last change, in 2**-64.
 
-        With *moved*, they are in the lanes of that. Cost: O(1) and a search among the buckets of
-        one window.
+        Cost: O(1) and a search among the buckets of one window.
         """
         begin_ms, begin_mark, end_mark, edge_ms, _, _, grown = span
         levels, cut = self.levels, self._cut
         if begin_ms > self.at_ms:  # at the last change itself there may be a grant
-            return (levels if moved is None else moved(levels)) * (
-                (end_mark - begin_mark) << GROWN_BITS
-            )
+            return levels * ((end_mark - begin_mark) << GROWN_BITS)
         if cut is not None and cut[0] == edge_ms:
             _, sums, growth = cut
         else:
             sums, growth, grown = self._around(span)
-        if moved is None:
-            return ((self._offset + levels * end_mark - sums) << GROWN_BITS) - growth * grown
-        past = ((self._offset + levels * self._mark - sums) << GROWN_BITS) - growth * grown
-        return moved(past) + moved(levels) * ((end_mark - self._mark) << GROWN_BITS)
+        return ((self._offset + levels * end_mark - sums) << GROWN_BITS) - growth * grown
 
     def _advance(self, moment: Moment) -> None:
         assert moment.at_ms >= self.at_ms

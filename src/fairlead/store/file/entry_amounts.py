@@ -6,23 +6,24 @@ import msgspec
 
 from fairlead.errors import UsageError
 from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held
+from fairlead.usage.lanes import MOST_AMOUNT
+from fairlead.usage.ledger import check_amount
 
 
 def check_amounts(entries: Sequence[Entry], resources: tuple[str, ...]) -> None:
-    """Raise UsageError for a negative amount, or for more amounts than resources.
+    """Raise UsageError for an amount that no ledger takes, or for more amounts than resources.
 
     Fewer amounts are fine: the missing ones are 0.
     """
     count = len(resources)
     for entry in entries:
         match entry:
-            case Held(amounts=amounts) if len(amounts) == count and min(amounts, default=0) >= 0:
-                pass  # nearly all entries
             case Held() | Capacity() | Guarantee():
-                _check_count(len(entry.amounts), resources)
+                if len(entry.amounts) > count:
+                    _check_count(len(entry.amounts), resources)
                 for amount in entry.amounts:
-                    if amount is not None and amount < 0:
-                        raise UsageError(f"the amount {amount} of a resource is negative")
+                    if amount is not None and not 0 <= amount < MOST_AMOUNT:
+                        check_amount(amount)
             case Granted():
                 _check_count(len(entry.resource_time), resources)
 
