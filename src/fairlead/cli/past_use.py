@@ -23,7 +23,7 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.core.read_settings import address_problem
 from fairlead.model.axes import QueueName
 from fairlead.model.events import UsageChanged
-from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.contract import CountsUsage, counts_usage
 from fairlead.usage.address_text import without_login
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings, UsageSource
 
@@ -102,8 +102,8 @@ class PastUseReader:
         What is read takes the place of what the state knew. If it does not count, nothing does:
         numbers from elsewhere would belie what is told of it.
         """
-        settings = assembled.settings
-        if not isinstance(settings, KaiSettings):
+        settings = counts_usage(assembled.settings)
+        if settings is None:
             note = f"note: past use has no effect under the rules of {assembled.policy} yet"
             self._say({note: note} if self._wish.usage else {})
             return None
@@ -134,7 +134,7 @@ class PastUseReader:
         self._has_warned = bool(found)
         return found
 
-    def _read(self, assembled: Assembled, settings: KaiSettings, now_ms: int) -> PastUse:
+    def _read(self, assembled: Assembled, settings: CountsUsage, now_ms: int) -> PastUse:
         """Ask the source, which is never an error: a missing answer is a state that is told."""
         from fairlead.explain.usage.shares import PastUse
 
@@ -185,8 +185,8 @@ def _source(configured: UsageSource | None, text: str | None) -> UsageSource:
         return _named_source(configured, text)
     if configured is None:
         raise FairleadError(
-            "no source of past use is named: name it with --usage-source FILE or URL, in "
-            "usageDBConfig of the SchedulingShard, or in spec.usage of the Settings"
+            "no source of past use is named: name it with --usage-source FILE or URL, or in the "
+            "settings among the objects"
         )
     return configured
 

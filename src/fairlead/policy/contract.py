@@ -3,6 +3,7 @@
 A further rule set is one package beside the others and one line in each of the three tables here.
 """
 
+from fractions import Fraction
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from fairlead.model.holds import NOTHING_HELD, Holds
@@ -14,6 +15,7 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.usage.settings import UsageSettings
 
 PolicyName: TypeAlias = Literal["kai", "kueue", "elastic-quota"]
 Settings: TypeAlias = KaiSettings | KueueSettings | ElasticQuotaSettings
@@ -52,6 +54,27 @@ _NAMES: Final[dict[type[Settings], PolicyName]] = {
     ElasticQuotaSettings: "elastic-quota",
 }
 POLICY_NAMES: Final[tuple[PolicyName, ...]] = get_args(PolicyName)
+USAGE_POLICY_NAMES: Final[tuple[PolicyName, ...]] = tuple(
+    name for kind, name in _NAMES.items() if "usage" in kind.__struct_fields__
+)
+"""The rule sets under which past usage counts."""
+
+
+class CountsUsage(Protocol):
+    """Settings of a rule set under which past usage counts."""
+
+    @property
+    def usage(self) -> UsageSettings | None:
+        """Which past usage counts; None: it is not configured."""
+
+    @property
+    def k(self) -> Fraction:
+        """How much past usage changes shares; 0: not at all."""
+
+
+def counts_usage(settings: Settings) -> CountsUsage | None:
+    """Return *settings* if past usage counts under them, else None."""
+    return settings if isinstance(settings, KaiSettings) else None
 
 
 def policy_of(settings: Settings) -> PolicyName:

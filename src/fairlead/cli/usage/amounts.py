@@ -11,11 +11,12 @@ import click
 
 from fairlead.errors import DurationError, QuantityError
 from fairlead.explain.text.measures import hours_unit, resource_hours
-from fairlead.manifest.kai.notation import RESOURCE_OF
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import parse_duration
 from fairlead.model.quantity import base_units, is_memory_like, parse_quantity, scale_of
 
+RESOURCE_OF: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}
+"""The resource that a short name means in a store that has none of that name."""
 EXPECTED: Final = "expected such as gpu=100h, cpu=-30m or memory=16Gi*10h"
 EXPECTED_CAPACITY: Final = "expected such as gpu=64,cpu=2048,memory=16Ti"
 LEAST_MEMORY_BYTES: Final = 2**20

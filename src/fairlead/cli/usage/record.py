@@ -16,7 +16,7 @@ from fairlead.errors import FairleadError
 from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import QueueName
-from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.contract import USAGE_POLICY_NAMES, counts_usage
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Forgiven, Granted
 from fairlead.usage.settings import DAY_MS, PrometheusSource, StoreSource, UsageSettings
@@ -122,8 +122,8 @@ def _assembled(files: tuple[str, ...]) -> Assembled:
     result = load_files(files, (), None, strict=False, stdin=given)
     errors = {finding.code for finding in result.findings if finding.severity == "error"}
     if errors == {"no-queues"}:
-        # Past use counts under KAI's rules, so settings without queues are meant for those.
-        result = load_files(files, (), "kai", strict=False, stdin=given)
+        # Settings without queues are meant for rules under which past usage counts.
+        result = load_files(files, (), USAGE_POLICY_NAMES[0], strict=False, stdin=given)
     shown = "error" if result.assembled is None else "warning"
     show_findings([finding for finding in result.findings if finding.severity == shown])
     if result.assembled is None:
@@ -132,9 +132,8 @@ def _assembled(files: tuple[str, ...]) -> Assembled:
 
 
 def _usage_settings(assembled: Assembled | None) -> UsageSettings | None:
-    if assembled is None or not isinstance(assembled.settings, KaiSettings):
-        return None
-    return assembled.settings.usage
+    settings = None if assembled is None else counts_usage(assembled.settings)
+    return None if settings is None else settings.usage
 
 
 def _path_in(settings: UsageSettings | None) -> str:
