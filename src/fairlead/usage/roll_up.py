@@ -17,7 +17,6 @@ How far off the sums are that a ledger then makes, in the exact way:
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 import msgspec
 
@@ -75,106 +74,32 @@ def _end_ms(entries: Sequence[Entry], until_ms: int) -> int:
     return min([until_ms, *(gap.since_ms for gap in gaps)])
 
 
-class _Clock:
-    """Where the bucket of a holder began, and up to when time has passed in it."""
-
-    def __init__(self, at_ms: int) -> None:
-        self.begin_ms = self.at_ms = at_ms
-
-
-class _CapacityRoll(_Clock):
-    """The capacity, bucket by bucket."""
-
-    def __init__(self, at_ms: int, count: int) -> None:
-        super().__init__(at_ms)
-        self.averaged = AveragedLevels(count)
-        self._told: Amounts | None = None
-
-    def pass_time(self, passed_ms: int) -> None:
-        self.averaged.pass_time(passed_ms)
-
-    def closed(self, length_ms: int) -> list[Entry]:
-        return self.changes(self.begin_ms, self.averaged.close_bucket(length_ms))
-
-    def true_levels(self, at_ms: int) -> list[Entry]:
-        return self.changes(at_ms, self.averaged.levels)
-
-    def changes(self, at_ms: int, amounts: Amounts) -> list[Entry]:
-        if amounts == self._told:
-            return []
-        self._told = amounts
-        return [Capacity(at_ms=at_ms, amounts=amounts)]
-
-
-class _QueueRoll(_Clock):
-    """One queue, bucket by bucket."""
-
-    def __init__(self, at_ms: int, name: QueueName, count: int) -> None:
-        super().__init__(at_ms)
-        self.name = name
-        self.averaged = AveragedQueue(count)
-        self._told: dict[str, Amounts] = {}
-        self._told_guarantee: Limits = (0,) * count
-
-    def pass_time(self, passed_ms: int) -> None:
-        self.averaged.pass_time(passed_ms)
-
-    def closed(self, length_ms: int) -> list[Entry]:
-        users, guarantee = self.averaged.close_bucket(length_ms, self._told_guarantee)
-        return self._changes(self.begin_ms, users, guarantee)
-
-    def true_levels(self, at_ms: int) -> list[Entry]:
-        return self._changes(at_ms, self.averaged.held, self.averaged.guarantee)
-
-    def remove(self) -> None:
-        """A ledger knows from the entry itself that nothing is held any more."""
-        self.averaged.remove()
-        self._told = self.averaged.held
-        self._told_guarantee = self.averaged.guarantee
-
-    def _changes(self, at_ms: int, users: dict[str, Amounts], guarantee: Limits) -> list[Entry]:
-        changes: list[Entry] = [
-            Held(at_ms=at_ms, queue=self.name, user=user, amounts=amounts)
-            for user, amounts in users.items()
-            if amounts != self._told.get(user)
-        ]
-        if guarantee != self._told_guarantee:
-            changes.append(Guarantee(at_ms=at_ms, queue=self.name, amounts=guarantee))
-        self._told, self._told_guarantee = users, guarantee
-        return changes
-
-
 class _RollUp:
     """Takes old entries in the order of time; what it tells is not quite in that order."""
 
     def __init__(self, bucket_ms: int) -> None:
         self.told: list[Entry] = []
         self._bucket_ms = bucket_ms
-        self._capacity: _CapacityRoll | None = None
-        self._queues: dict[QueueName, _QueueRoll] = {}
+        self._holders: dict[QueueName | None, _Holder] = {}  # queues, and None for the capacity
         self._last_gap: Gap | None = None
 
     def take(self, entry: Entry) -> None:
         match entry:
             case Held():
-                self._queue(entry.queue, entry.at_ms, len(entry.amounts)).averaged.hold(
-                    entry.user, entry.amounts
-                )
+                holder = self._holder(entry.queue, entry.at_ms, len(entry.amounts))
+                holder.hold(entry.user, entry.amounts)
             case Guarantee():
-                queue = self._queue(entry.queue, entry.at_ms, len(entry.amounts))
-                queue.averaged.guarantee_so_much(entry.amounts)
+                holder = self._holder(entry.queue, entry.at_ms, len(entry.amounts))
+                holder.set_guarantee(entry.amounts)
             case Capacity():
-                if self._capacity is None:
-                    self._capacity = _CapacityRoll(entry.at_ms, len(entry.amounts))
-                self._advance(self._capacity, entry.at_ms)
-                self._capacity.averaged.levels = entry.amounts
+                self._holder(None, entry.at_ms, len(entry.amounts)).hold("", entry.amounts)
             case Granted():
                 self.told.append(entry)
             case _:
                 self._take_rare(entry)
 
     def finish(self, end_ms: int) -> None:
-        for each in self._all():
+        for each in self._holders.values():
             self._end_bucket(each, end_ms)
             self.told.extend(each.true_levels(end_ms))
 
@@ -185,80 +110,147 @@ class _RollUp:
                     self._skip(entry)
                 self._last_gap = entry
             case Forgiven(queue=None):
-                for queue in self._queues.values():
-                    self._end_bucket(queue, entry.at_ms)
+                for name, holder in self._holders.items():
+                    if name is not None:
+                        self._end_bucket(holder, entry.at_ms)
             case Forgiven(queue=str(name)) | Renamed(queue=name) | Removed(queue=name):
-                if name in self._queues:
-                    self._end_bucket(self._queues[name], entry.at_ms)
+                if name in self._holders:
+                    self._end_bucket(self._holders[name], entry.at_ms)
                     self._change_queue(entry)
         self.told.append(entry)
 
     def _change_queue(self, entry: Forgiven | Renamed | Removed) -> None:
         match entry:
             case Renamed():
-                queue = self._queues.pop(entry.queue)
+                queue = self._holders.pop(entry.queue)
                 queue.name = entry.name
-                self._queues[entry.name] = queue
+                self._holders[entry.name] = queue
             case Removed():
-                self._queues[entry.queue].remove()
+                self._holders[entry.queue].remove()
 
     def _skip(self, gap: Gap) -> None:
-        for each in self._all():
+        for each in self._holders.values():
             self._end_bucket(each, gap.since_ms)
             each.begin_ms = each.at_ms = gap.at_ms
 
-    def _all(self) -> list[_QueueRoll | _CapacityRoll]:
-        capacity = [] if self._capacity is None else [self._capacity]
-        return list(chain(capacity, self._queues.values()))
+    def _holder(self, name: QueueName | None, at_ms: int, count: int) -> "_Holder":
+        holder = self._holders.get(name)
+        if holder is None:
+            holder = self._holders[name] = _Holder(at_ms, name, count)
+        self._advance(holder, at_ms)
+        return holder
 
-    def _queue(self, name: QueueName, at_ms: int, count: int) -> _QueueRoll:
-        queue = self._queues.get(name)
-        if queue is None:
-            queue = self._queues[name] = _QueueRoll(at_ms, name, count)
-        self._advance(queue, at_ms)
-        return queue
-
-    def _advance(self, each: _QueueRoll | _CapacityRoll, at_ms: int) -> None:
+    def _advance(self, each: "_Holder", at_ms: int) -> None:
         """Let time pass, and end every bucket whose edge is passed."""
         while (edge_ms := (each.begin_ms // self._bucket_ms + 1) * self._bucket_ms) <= at_ms:
-            self._close(each, edge_ms)
-        each.pass_time(at_ms - each.at_ms)
-        each.at_ms = at_ms
+            self.told.extend(each.end_bucket(edge_ms))
+        each.pass_time(at_ms)
 
-    def _end_bucket(self, each: _QueueRoll | _CapacityRoll, at_ms: int) -> None:
+    def _end_bucket(self, each: "_Holder", at_ms: int) -> None:
         """Let time pass, and end the bucket even if it is not at an edge."""
         self._advance(each, at_ms)
         if each.begin_ms < at_ms:
-            self._close(each, at_ms)
-
-    def _close(self, each: _QueueRoll | _CapacityRoll, end_ms: int) -> None:
-        each.pass_time(end_ms - each.at_ms)
-        self.told.extend(each.closed(end_ms - each.begin_ms))
-        each.begin_ms = each.at_ms = end_ms
+            self.told.extend(each.end_bucket(at_ms))
 
 
-def pieces(begin_ms: int, until_ms: int, gaps: Sequence[Gap]) -> Iterator[tuple[int, int]]:
-    """Begin and end of each piece of the whole days between two moments, in order.
+class _Holder:
+    """One queue, or (None) the capacity, bucket by bucket.
 
-    The first begins at the last free edge not after *begin_ms*, which may be some days earlier.
+    The capacity is held by no user, above a guarantee of nothing.
     """
-    begin_ms = _free_edge(begin_ms, -DAY_MS, gaps)
-    until_ms = _free_edge(until_ms, -DAY_MS, gaps)
-    while begin_ms < until_ms:
-        end_ms = min(until_ms, _free_edge(begin_ms + PIECE_DAYS * DAY_MS, DAY_MS, gaps))
-        yield begin_ms, end_ms
-        begin_ms = end_ms
+
+    def __init__(self, at_ms: int, name: QueueName | None, count: int) -> None:
+        """Nothing is held and nothing guaranteed at first."""
+        self.name = name
+        self.begin_ms = self.at_ms = at_ms  # of the bucket, and until when time has passed
+        self._users: dict[str, _Average] = {}
+        self._guarantee: Limits = (0,) * count
+        self._above = _Average(count)
+        self._told: dict[str, Amounts] = {}
+        self._told_guarantee: Limits = (0,) * count
+
+    def hold(self, user: str, amounts: Amounts) -> None:
+        """From now on *user* holds *amounts*."""
+        if user not in self._users:
+            self._users[user] = _Average(len(amounts))
+        self._users[user].levels = amounts
+        self._set_above()
+
+    def set_guarantee(self, amounts: Limits) -> None:
+        """From now on *amounts* are guaranteed."""
+        self._guarantee = amounts
+        self._set_above()
+
+    def remove(self) -> None:
+        """From now on nothing is held or guaranteed, which a ledger knows from the entry itself."""
+        nothing = (0,) * len(self._guarantee)
+        for average in self._users.values():
+            average.levels = nothing
+        self.set_guarantee(nothing)
+        self._told, self._told_guarantee = self._held(), nothing
+
+    def pass_time(self, until_ms: int) -> None:
+        """Let everything be as it is until then."""
+        for average in (*self._users.values(), self._above):
+            average.pass_time(until_ms - self.at_ms)
+        self.at_ms = until_ms
+
+    def end_bucket(self, end_ms: int) -> list[Entry]:
+        """Return the entries for the bucket that ends then: each user's levels, and the guarantee.
+
+        The average of what was above a guarantee is not what an average is above it. So the
+        guarantee to tell is the one that leaves the right amount above it; the last one told, or
+        the true one, is taken where it does.
+        """
+        self.pass_time(end_ms)
+        begin_ms, length_ms = self.begin_ms, end_ms - self.begin_ms
+        users = {user: each.close_bucket(length_ms) for user, each in self._users.items()}
+        held = self._together(users)
+        above = self._above.close_bucket(length_ms, held)
+        guarantee = tuple(
+            next(
+                limit
+                for limit in (last, true, amount - excess)
+                if above_guarantee(amount, limit) == excess
+            )
+            for last, true, amount, excess in zip(
+                self._told_guarantee, self._guarantee, held, above, strict=True
+            )
+        )
+        self.begin_ms = end_ms
+        return self._changes(begin_ms, users, guarantee)
+
+    def true_levels(self, at_ms: int) -> list[Entry]:
+        """Return the entries after which all levels are told as they are."""
+        return self._changes(at_ms, self._held(), self._guarantee)
+
+    def _changes(self, at_ms: int, users: dict[str, Amounts], guarantee: Limits) -> list[Entry]:
+        changed = {user: each for user, each in users.items() if each != self._told.get(user)}
+        is_other = guarantee != self._told_guarantee
+        self._told, self._told_guarantee = users, guarantee
+        name = self.name
+        if name is None:
+            return [Capacity(at_ms=at_ms, amounts=amounts) for amounts in changed.values()]
+        entries: list[Entry] = [
+            Held(at_ms=at_ms, queue=name, user=user, amounts=amounts)
+            for user, amounts in changed.items()
+        ]
+        if is_other:
+            entries.append(Guarantee(at_ms=at_ms, queue=name, amounts=guarantee))
+        return entries
+
+    def _held(self) -> dict[str, Amounts]:
+        return {user: average.levels for user, average in self._users.items()}
+
+    def _set_above(self) -> None:
+        held = self._together(self._held())
+        self._above.levels = tuple(map(above_guarantee, held, self._guarantee))
+
+    def _together(self, users: dict[str, Amounts]) -> Amounts:
+        return tuple(map(sum, zip(*users.values(), strict=True))) or (0,) * len(self._guarantee)
 
 
-def _free_edge(at_ms: int, step_ms: int, gaps: Sequence[Gap]) -> int:
-    """The edge of a day before *at_ms*, moved by steps until no gap is there."""
-    edge_ms = at_ms // DAY_MS * DAY_MS
-    while any(gap.since_ms < edge_ms <= gap.at_ms for gap in gaps):
-        edge_ms += step_ms
-    return edge_ms
-
-
-class AveragedLevels:
+class _Average:
     """The levels of one holder, on several resources that change together."""
 
     def __init__(self, count: int) -> None:
@@ -290,69 +282,22 @@ class AveragedLevels:
         return tuple(told)
 
 
-class AveragedQueue:
-    """The levels of a queue's users, its guarantee, and what was held above it."""
+def pieces(begin_ms: int, until_ms: int, gaps: Sequence[Gap]) -> Iterator[tuple[int, int]]:
+    """Begin and end of each piece of the whole days between two moments, in order.
 
-    def __init__(self, count: int) -> None:
-        """Nothing is held and nothing guaranteed at first."""
-        self.guarantee: Limits = (0,) * count
-        self._users: dict[str, AveragedLevels] = {}
-        self._above = AveragedLevels(count)
-
-    @property
-    def held(self) -> dict[str, Amounts]:
-        """What each user holds now."""
-        return {user: averaged.levels for user, averaged in self._users.items()}
-
-    def hold(self, user: str, amounts: Amounts) -> None:
-        """From now on *user* holds *amounts*."""
-        if user not in self._users:
-            self._users[user] = AveragedLevels(len(amounts))
-        self._users[user].levels = amounts
-        self._set_above()
-
-    def guarantee_so_much(self, amounts: Limits) -> None:
-        """From now on *amounts* are guaranteed."""
-        self.guarantee = amounts
-        self._set_above()
-
-    def remove(self) -> None:
-        """From now on nothing is held by anybody, and nothing is guaranteed."""
-        nothing = (0,) * len(self.guarantee)
-        for averaged in self._users.values():
-            averaged.levels = nothing
-        self.guarantee_so_much(nothing)
-
-    def pass_time(self, passed_ms: int) -> None:
-        """Let everything be as it is for so long."""
-        for averaged in self._users.values():
-            averaged.pass_time(passed_ms)
-        self._above.pass_time(passed_ms)
-
-    def close_bucket(self, length_ms: int, told: Limits) -> tuple[dict[str, Amounts], Limits]:
-        """What to tell for the bucket that ends now: each user's levels, and the guarantee.
-
-        The average of what was above a guarantee is not what an average is above it. So the
-        guarantee to tell is the one that leaves the right amount above it; *told*, which is the
-        last one, or the true one are taken where they do.
-        """
-        users = {user: each.close_bucket(length_ms) for user, each in self._users.items()}
-        held = _together(users, len(self.guarantee))
-        above = self._above.close_bucket(length_ms, held)
-        guarantee = tuple(
-            next(
-                limit
-                for limit in (last, true, amount - excess)
-                if above_guarantee(amount, limit) == excess
-            )
-            for last, true, amount, excess in zip(told, self.guarantee, held, above, strict=True)
-        )
-        return users, guarantee
-
-    def _set_above(self) -> None:
-        held = _together(self.held, len(self.guarantee))
-        self._above.levels = tuple(map(above_guarantee, held, self.guarantee))
+    The first begins at the last free edge not after *begin_ms*, which may be some days earlier.
+    """
+    begin_ms = _free_edge(begin_ms, -DAY_MS, gaps)
+    until_ms = _free_edge(until_ms, -DAY_MS, gaps)
+    while begin_ms < until_ms:
+        end_ms = min(until_ms, _free_edge(begin_ms + PIECE_DAYS * DAY_MS, DAY_MS, gaps))
+        yield begin_ms, end_ms
+        begin_ms = end_ms
 
 
-def _together(users: dict[str, Amounts], count: int) -> Amounts:
-    return tuple(map(sum, zip(*users.values(), strict=True))) or (0,) * count
+def _free_edge(at_ms: int, step_ms: int, gaps: Sequence[Gap]) -> int:
+    """The edge of a day before *at_ms*, moved by steps until no gap is there."""
+    edge_ms = at_ms // DAY_MS * DAY_MS
+    while any(gap.since_ms < edge_ms <= gap.at_ms for gap in gaps):
+        edge_ms += step_ms
+    return edge_ms

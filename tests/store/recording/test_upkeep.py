@@ -7,7 +7,7 @@ import pytest
 from fairlead.store.file import database
 from fairlead.store.file.saved_ledger import saved_ledger
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.store.recording import upkeep
+from fairlead.store.recording import recorder as recorder_module
 from fairlead.store.recording.recorder import Recorder
 from fairlead.usage.entries import Capacity
 from fairlead.usage.settings import UsageRules
@@ -113,7 +113,7 @@ def test_a_snapshot_is_saved_whenever_there_is_much_to_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After every 3 entries here. The first is of minute 0; each minute there is one more."""
-    monkeypatch.setattr(upkeep, "SAVE_AFTER_ENTRIES", 3)
+    monkeypatch.setattr(recorder_module, "SAVE_AFTER_ENTRIES", 3)
     state, recorder = world(), Recorder(path)
     unsaved = []
     for minute in range(8):

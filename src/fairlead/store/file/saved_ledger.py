@@ -17,17 +17,16 @@ from fairlead.usage.snapshot import restored, snapshot
 
 
 class TakenLedger(msgspec.Struct):
-    """A ledger, its rules, and the part of the journal that it has taken."""
+    """A ledger, and the part of the journal that it has taken."""
 
     ledger: Ledger
-    rules: UsageRules
     begin_ms: int  # before it, only the levels still in force then were taken
     position: int  # the last key taken
     rewritten: int  # how often the past had been changed by then
 
     def counts_by(self, rules: UsageRules) -> bool:
         """Return whether *rules* would give the same ledger."""
-        return _ledger_settings(self.rules) == _ledger_settings(rules)
+        return Ledger.by(self.ledger.resources, rules).counts_by == self.ledger.counts_by
 
     def serves(self, rules: UsageRules, resources: tuple[str, ...], rewritten: int) -> bool:
         """Return whether it counts by *rules*, and its entries have not changed."""
@@ -41,7 +40,6 @@ class TakenLedger(msgspec.Struct):
 class _Saved(msgspec.Struct, frozen=True, kw_only=True):
     """The body of the row; its key is the position."""
 
-    settings: str
     begin_ms: int
     ledger: bytes
 
@@ -62,18 +60,15 @@ def saved_ledger(
             return None
         position, body = row
         saved = _decode(body)
-        if saved.settings != _ledger_settings(rules):
-            return None
         ledger = restored(saved.ledger, resources, rules)
-    except (DamagedRowError, UsageError):  # UsageError: resources were added since
+    except (DamagedRowError, UsageError):  # UsageError: it counts by other rules, or resources
         return None
-    return TakenLedger(ledger, rules, saved.begin_ms, position, rewritten)
+    return TakenLedger(ledger, saved.begin_ms, position, rewritten)
 
 
 def save_ledger(connection: sqlite3.Connection, taken: TakenLedger) -> None:
     """Save *taken* in place of the ledger saved before."""
     saved = _Saved(
-        settings=_ledger_settings(taken.rules),
         begin_ms=taken.begin_ms,
         ledger=snapshot(taken.ledger),
     )
@@ -85,9 +80,3 @@ def save_ledger(connection: sqlite3.Connection, taken: TakenLedger) -> None:
 def drop_saved_ledger(connection: sqlite3.Connection, first: int, last: int) -> None:
     """Delete the saved ledger if its position is from *first* to *last*."""
     CheckedRows(connection, "snapshot").delete(first, last)
-
-
-def _ledger_settings(rules: UsageRules) -> str:
-    """Return the settings on which a ledger depends, as text."""
-    settings = (rules.window, rules.half_life_ms, rules.way, rules.resolution_ms)
-    return f"{type(rules.window).__name__} {msgspec.json.encode(settings).decode()}"

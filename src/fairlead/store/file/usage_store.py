@@ -23,14 +23,15 @@ from fairlead.store.file.database import (
     ImmutableFile,
     check_structure,
     connect,
+    damaged,
     immutable_file,
+    problem,
     read_transaction,
     sqlite_errors,
 )
 from fairlead.store.file.entry_amounts import check_amounts
 from fairlead.store.file.file_notes import FileNotes, ImportNote
 from fairlead.store.file.journal import Journal, first_key, moment_of
-from fairlead.store.file.problems import damaged, problem
 from fairlead.store.file.saved_ledger import (
     TakenLedger,
     drop_saved_ledger,
@@ -368,7 +369,7 @@ class UsageStore:
     def _new_ledger(self, rules: UsageRules, begin_ms: int) -> TakenLedger:
         ledger = Ledger.by(self.resources, rules)
         position = first_key(begin_ms) - 1
-        return TakenLedger(ledger, rules, begin_ms, position, self._notes.facts.rewritten)
+        return TakenLedger(ledger, begin_ms, position, self._notes.facts.rewritten)
 
     def _append(self, entries: Sequence[Entry]) -> None:
         check_amounts(entries, self.resources)

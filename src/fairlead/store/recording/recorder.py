@@ -5,12 +5,14 @@ wait in memory; the state of affairs is told by `Recorder.status`. When too many
 is not the one that was written to before, they are given up: everything is told anew, after a gap.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
 from fairlead.errors import FairleadError, UsageError
+from fairlead.model.axes import Limits, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.store.file.entry_amounts import fit_resources
 from fairlead.store.file.usage_store import UsageStore
@@ -20,13 +22,12 @@ from fairlead.store.recording.state_levels import (
     levels_of,
     levels_on,
 )
-from fairlead.store.recording.take_over import entries_to_take_over, gaps_before
-from fairlead.store.recording.upkeep import Upkeep
-from fairlead.usage.entries import Entry, Gap
-from fairlead.usage.settings import MINUTE_MS, SECOND_MS, WEEK_MS, UsageRules
+from fairlead.usage.entries import Capacity, Entry, Gap, Guarantee, Held
+from fairlead.usage.settings import DAY_MS, MINUTE_MS, SECOND_MS, WEEK_MS, UsageRules
 
 MOST_WAITING: Final = 100_000
 TRY_AGAIN_MS: Final = 10 * SECOND_MS
+SAVE_AFTER_ENTRIES: Final = 20_000
 LOOKS_IN_GAP: Final = 5  # so many, at least, are written before a reader may miss them
 DEFAULT_RULES: Final = UsageRules()
 
@@ -38,6 +39,54 @@ class StoreStatus(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None  # which file, what was found, what to do
     since_ms: int | None = None  # when it began
     waiting: int = 0  # entries in memory
+
+
+class _Upkeep:
+    """Keeps a store short and fast to open: rolls up what is old, and saves a ledger.
+
+    A start reads what was written since the last snapshot, so that must never be much, whenever a
+    crash comes. Nothing here is needed for the record to be right.
+    """
+
+    def __init__(self, rules: UsageRules, keep_raw_ms: int) -> None:
+        """Do nothing yet; snapshots are of the ledger that *rules* ask for."""
+        self._rules = rules
+        self._keep_raw_ms = keep_raw_ms
+        self._rolled_up_ms: int | None = None
+        # How much a file has that was there before is not known: as much as is to be saved.
+        self._unsaved = SAVE_AFTER_ENTRIES
+
+    def note_written(self, entries: int) -> None:
+        """So many more have to be read at the next start."""
+        self._unsaved += entries
+
+    def do_what_is_due(self, store: UsageStore, now_ms: int) -> None:
+        """Roll up once a day, and save a snapshot then and after `SAVE_AFTER_ENTRIES`.
+
+        Raises StoreError and UsageError; what failed is due again. Cost: O(entries since the last
+        one), and O(queues) to save.
+        """
+        rolled_up_ms = self._rolled_up_ms
+        # After a clock was set back, its age is unknown.
+        is_due = rolled_up_ms is None or not 0 <= now_ms - rolled_up_ms < DAY_MS
+        if is_due:
+            store.roll_up(now_ms, self._keep_raw_ms)
+        if is_due or self._unsaved >= SAVE_AFTER_ENTRIES:
+            self._save(store, now_ms)
+        if is_due:
+            self._rolled_up_ms = now_ms
+
+    def save_the_rest(self, store: UsageStore, now_ms: int) -> None:
+        """Save a snapshot if anything was written since the last. Raises as above."""
+        if self._unsaved:
+            self._save(store, now_ms)
+
+    def _save(self, store: UsageStore, now_ms: int) -> None:
+        newest_ms = store.newest_ms
+        # A clock behind what is written would ask for a ledger that has not taken all of it.
+        at_ms = now_ms if newest_ms is None else max(now_ms, newest_ms)
+        store.save_snapshot(store.ledger(self._rules, at_ms), self._rules)
+        self._unsaved = 0
 
 
 class Recorder:
@@ -73,7 +122,7 @@ class Recorder:
         self._has_lost = False  # whether something that waited was given up since
         self._known_ms: int | None = None  # the last look of which the file has every change
         self._safe_ms: int | None = None  # the last look that is in the file; None: none of ours
-        self._upkeep = Upkeep(rules, keep_raw_ms)
+        self._upkeep = _Upkeep(rules, keep_raw_ms)
         self._failed_ms: int | None = None  # when the store was last tried in vain
 
     def observe(self, state: ClusterState, now_ms: int) -> None:
@@ -210,8 +259,8 @@ class Recorder:
         gap_after_ms = 0 if self._has_lost else self._gap_after_ms
         first = levels_on(self._first, self._resources, store.resources)
         return [
-            *gaps_before(store, at_ms, gap_after_ms, known_ms),
-            *entries_to_take_over(store, first, at_ms),
+            *_gaps_before(store, at_ms, gap_after_ms, known_ms),
+            *_entries_to_take_over(store, first, at_ms),
             *(_not_before(entry, at_ms) for entry in waiting),
         ]
 
@@ -230,3 +279,64 @@ class Recorder:
 def _not_before(entry: Entry, at_ms: int) -> Entry:
     """Another clock was ahead: until ours has caught up, time stands still."""
     return entry if entry.at_ms >= at_ms else msgspec.structs.replace(entry, at_ms=at_ms)
+
+
+def _entries_to_take_over(store: UsageStore, levels: StateLevels, at_ms: int) -> list[Entry]:
+    """What makes *levels*, on the resources of *store*, hold there from *at_ms* on.
+
+    Nothing in the store is later than that. Users who held something are told to hold nothing: what
+    a state holds is told of nobody in particular.
+    """
+    nothing = (0,) * len(store.resources)
+    held = {}
+    guarantees: dict[QueueName, Limits] = {}
+    capacity: tuple[int, ...] = ()
+    users: list[Entry] = []
+    for entry in store.entries(at_ms + 1):
+        match entry:
+            case Held(user=""):
+                held[entry.queue] = entry.amounts
+            case Held():
+                users.append(msgspec.structs.replace(entry, at_ms=at_ms, amounts=nothing))
+            case Guarantee():
+                guarantees[entry.queue] = entry.amounts
+                held.setdefault(entry.queue, nothing)
+            case Capacity():
+                capacity = entry.amounts
+    before = StateLevels(held=held, guarantees=guarantees, capacity=capacity)
+    return [*users, *changed_entries(before, levels, at_ms)]
+
+
+def _gaps_before(
+    store: UsageStore, at_ms: int, gap_after_ms: int, known_ms: int | None = None
+) -> list[Entry]:
+    """The time of which nothing is known before *at_ms*, if it is longer than *gap_after_ms*.
+
+    *known_ms* is a look that found nothing changed, and was not written down.
+
+    Law: no gap reaches back before the newest level, so what was imported after the last look is
+    kept. What administrators wrote meanwhile stays: gaps end a millisecond before it.
+    """
+    last_ms = _last_known_ms(store, known_ms)
+    if last_ms is None or at_ms - last_ms <= gap_after_ms:
+        return []
+    return list(_gaps_between(last_ms, store.moments_after(last_ms), at_ms))
+
+
+def _last_known_ms(store: UsageStore, known_ms: int | None) -> int | None:
+    """Return the last observation: of a level, of no change, or the end of a gap."""
+    looks_ms = (store.observed_ms, store.newest_level_ms, known_ms)
+    last_ms = max((each for each in looks_ms if each is not None), default=None)
+    if last_ms is None:
+        return None
+    ends_ms = [each.at_ms for each in store.entries(last_ms + 1) if isinstance(each, Gap)]
+    return max([last_ms, *ends_ms])
+
+
+def _gaps_between(last_ms: int, moments_ms: list[int], at_ms: int) -> Iterator[Gap]:
+    for moment_ms in moments_ms:
+        if moment_ms - 1 > last_ms:
+            yield Gap(at_ms=moment_ms - 1, since_ms=last_ms)
+        last_ms = moment_ms
+    if at_ms > last_ms:
+        yield Gap(at_ms=at_ms, since_ms=last_ms)
