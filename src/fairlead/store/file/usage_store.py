@@ -190,11 +190,6 @@ class UsageStore:
             for _, entry in numbered:
                 yield entry
 
-    def levels_before(self, at_ms: int) -> list[Entry]:
-        """Return the levels in force just before *at_ms* as its entries, levels of 0 included."""
-        with self._read_transaction():
-            return self._checkpoints.levels_until(first_key(at_ms) - 1).all_known(at_ms)
-
     def moments_after(self, at_ms: int) -> list[int]:
         """Return the moments after *at_ms* that have entries, in order."""
         with self._read_transaction():
