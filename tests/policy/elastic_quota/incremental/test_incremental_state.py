@@ -125,23 +125,6 @@ def test_who_finds_the_pool_exhausted_is_asked_when_all_use_less(
     assert watched.after(finished("q/one")) == (["q/more"], ["Start q/more"])
 
 
-def test_who_is_over_max_is_asked_when_its_own_namespace_uses_less(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Of a max of 2, q uses 2 and asks for 1 more, whatever others leave."""
-    world = [
-        *[node("n", 9), quota("q", least=1, most=2), quota("r", least=8)],
-        *job("q/one", 1, on="n"),
-        *job("q/two", 1, on="n"),
-        *job("r/other", 1, on="n"),
-        *job("q/more", 1),
-    ]
-    watched = Watched(world, monkeypatch)
-    assert watched.after() == ([], [])
-    assert watched.after(finished("r/other")) == ([], [])
-    assert watched.after(finished("q/one")) == (["q/more"], ["Start q/more"])
-
-
 def test_a_gang_is_asked_when_there_may_be_room_for_all_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

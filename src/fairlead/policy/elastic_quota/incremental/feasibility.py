@@ -1,9 +1,9 @@
 """Which pending workloads may get anything if attempted now; the others can be skipped.
 
 Most pending workloads are over their min, and no pod of their namespace has a lower priority: they
-may not preempt. If the pool is exhausted, their max is reached or the nodes lack room even after
-all terminating pods are gone, they go on waiting and need no attempt. Pool and nodes are the same
-for all workloads of equal demands, so these are checked once for all of them.
+may not preempt. If the pool is exhausted or the nodes lack room even after all terminating pods are
+gone, they go on waiting and need no attempt. Pool and nodes are the same for all workloads of equal
+demands, so these are checked once for all of them.
 
 For workloads that may preempt, it is checked whether the evictable pods hold enough at all: pods of
 lower priority in the same namespace, and for a workload within its min the pods of all borrowers.
@@ -22,7 +22,6 @@ from fairlead.policy.elastic_quota.incremental.pending_groups import (
     Demand,
     DemandGroup,
     PendingGroups,
-    Prospect,
     ShapeGroup,
     WorkloadShape,
 )
@@ -213,7 +212,7 @@ class Feasibility:
     def feasible_groups(self, demand_group: DemandGroup) -> Iterable[ShapeGroup]:
         """Return the groups of equal demands of which some workload may get something."""
         if any(map(self._may_fit, demand_group.demands)):
-            return [each for each in demand_group.groups.values() if each.prospect != "over max"]
+            return demand_group.groups.values()
         return [each for each in demand_group.may_preempt if self._may_preempt_enough(each.shape)]
 
     def _may_fit(self, demand: Demand) -> bool:
@@ -251,21 +250,11 @@ class Feasibility:
         return all(self._room.may_fit(requests, pods, *evictable) for requests, pods in demand.pods)
 
     def _classify(self, group: ShapeGroup) -> None:
-        group.prospect = self._prospect(group.shape)
         may_preempt = self._groups.by_demands[group.shape.demands].may_preempt
-        if group.prospect == "may preempt":
+        if self._may_preempt(group.shape):
             may_preempt[group] = None
         else:
             may_preempt.pop(group, None)
-
-    def _prospect(self, shape: WorkloadShape) -> Prospect:
-        if self._may_preempt(shape):
-            return "may preempt"
-        if shape.queue is None:
-            return "may fit"
-        ceiling = self._quotas.ceiling[shape.queue]
-        is_over = [self._is_over(shape.queue, demand, ceiling) for demand in shape.demands]
-        return "over max" if all(is_over) else "may fit"
 
     def _may_preempt(self, shape: WorkloadShape) -> bool:
         """Return whether there may be a candidate: of lower priority, or a borrower."""

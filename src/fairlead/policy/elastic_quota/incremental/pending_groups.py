@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Hashable
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.accounting.pod_sums import count_by_set
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -55,8 +55,6 @@ def _demand(pending_pods: list[PendingPod], whole: PendingPod) -> Demand:
 
 
 SchedulingOrder: TypeAlias = tuple[int, int, str]  # ends with the workload's name
-Prospect: TypeAlias = Literal["may preempt", "may fit", "over max"]
-"""May evict others; may start if pool and nodes have room; or neither, because of its max."""
 
 
 class WorkloadShape(NamedTuple):
@@ -78,7 +76,6 @@ class ShapeGroup:
         """Start without workloads."""
         self.shape: Final = shape
         self.orders: Final[list[SchedulingOrder]] = []
-        self.prospect: Prospect = "may preempt"
 
     def after(self, order: SchedulingOrder | None) -> SchedulingOrder | None:
         """Return the next workload after *order*; None: the first one."""
