@@ -6,13 +6,11 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     Event,
     NodeAdded,
-    NodeChanged,
     Placement,
     WorkloadAdded,
     WorkloadFinished,
@@ -236,17 +234,6 @@ def test_who_is_on_a_node_that_is_known_only_now_may_be_asked_to_leave(
     watched = Watched(world, monkeypatch)
     assert watched.after() == ([], [])
     assert watched.after(node("m", 1)) == (["q/more"], ["Evict q/low", "Reserve q/more"])
-
-
-def test_of_those_that_are_alike_one_refusal_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The node has room for two, but is closed at first."""
-    alike = [event for number in range(5) for event in job(f"q/job{number}", 1)]
-    closed = Node(name="n", allocatable=(2, 9, 0, 9), cordoned=True)
-    watched = Watched([NodeAdded(closed), quota("q", least=9), *alike], monkeypatch)
-    assert watched.after() == (["q/job0"], [])
-    opened = NodeChanged(replace(closed, cordoned=False))
-    starts = ["Start q/job0", "Start q/job1"]
-    assert watched.after(opened) == (["q/job0", "q/job1"], starts)
 
 
 class Crowd:

@@ -173,8 +173,7 @@ class FeasibleSource:
 class FeasibleWorkloads:
     """The pending workloads that may get something, in scheduling order.
 
-    A skipped workload would wait, and its attempt would change nothing for the next ones. So would
-    workloads of the same shape as one that got nothing, until something changes.
+    A skipped workload would wait, and its attempt would change nothing for the next ones.
     """
 
     def __init__(
@@ -190,7 +189,6 @@ class FeasibleWorkloads:
         self._feasibility: Final = feasibility
         self._held_back: Final = held_back
         self._last: SchedulingOrder | None = None
-        self._group: ShapeGroup | None = None  # of the last workload
         self._feasible: list[ShapeGroup] | None = None  # None: to be found again
         self._not_held_back: dict[ShapeGroup, ShapeGroup] = {}
 
@@ -201,34 +199,30 @@ class FeasibleWorkloads:
     def next_workload(self) -> Workload | None:
         """Return the next workload that may get something. Cost: each group of equal demands."""
         while (found := self._next()) is not None:
-            self._last, self._group = found
-            workload = self._workload(self._last)
+            self._last = found
+            workload = self._workload(found)
             if workload.name not in self._held_back:
                 return workload
         return None
 
     def attempted(self, workload: Workload, *, has_changed: bool) -> None:
-        """Look again at what is feasible after a change; else skip workloads of its shape."""
-        if has_changed or self._group is None:
+        """Look again at what is feasible after a change, and after a nominated workload."""
+        if has_changed or workload.name in self._context.state.promised:
             self._feasible = None
-        elif self._feasible is not None and self._is_like_its_group(workload):
-            self._feasible.remove(self._group)
 
     def _workload(self, order: SchedulingOrder) -> Workload:
         return self._context.state.workloads[WorkloadName(order[-1])]
 
-    def _next(self) -> tuple[SchedulingOrder, ShapeGroup | None] | None:
-        """Return the next in order and its group; None: there is none."""
+    def _next(self) -> SchedulingOrder | None:
+        """Return the next in order; None: there is none."""
         nominated, last = self._groups.nominated, self._last
         at = 0 if last is None else bisect_right(nominated, last)
-        best: tuple[SchedulingOrder, ShapeGroup | None] | None = None
-        if at < len(nominated):
-            best = (nominated[at], None)
+        found = nominated[at : at + 1]
         for group in self._feasible_groups():
             order = self._without_held_back(group).after(last)
-            if order is not None and (best is None or order < best[0]):
-                best = (order, group)
-        return best
+            if order is not None:
+                found.append(order)
+        return min(found, default=None)
 
     def _feasible_groups(self) -> list[ShapeGroup]:
         if self._feasible is None:
@@ -249,10 +243,3 @@ class FeasibleWorkloads:
             found = self._not_held_back[group] = ShapeGroup(group.shape)
             found.orders.extend([each for each in group.orders if each[-1] not in self._held_back])
         return found
-
-    def _is_like_its_group(self, workload: Workload) -> bool:
-        """Return whether its shape alone decides, because other pods do not matter."""
-        context = self._context
-        firsts = [pods[0] for pods in workload.pod_sets.ids_by_set if pods]
-        pending_pods = [context.pending_pod(workload, pod) for pod in firsts]
-        return not any(map(context.fit.depends_on_other_pods, pending_pods))
