@@ -187,41 +187,6 @@ def test_who_is_more_important_than_another_of_its_namespace_is_asked(
     assert watched.after(*events) == (["q/more"], ["Evict q/low", "Reserve q/more"])
 
 
-def test_who_would_get_too_little_even_from_all_who_borrow_is_not_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Q asks for 2 within its min. Of a node of 3, s keeps 2 and r borrows 1; then r borrows 2."""
-    world = [
-        *[node("n", 3), quota("q", least=2), quota("r", least=0), quota("s", least=2)],
-        *job("r/one", 1, on="n"),
-        *job("s/one", 1, on="n"),
-        *job("s/two", 1, on="n"),
-        *job("q/more", 2),
-    ]
-    watched = Watched(world, monkeypatch)
-    assert watched.after() == ([], [])
-    events = [finished("s/two"), *job("r/two", 1, on="n")]
-    evicted = ["Evict r/one", "Evict r/two", "Reserve q/more"]
-    assert watched.after(*events) == (["q/more"], evicted)
-
-
-def test_who_would_get_too_little_from_all_less_important_ones_is_not_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A gang of 2 x 2, beyond the min of q: one less important pod of 2 is not enough, two are."""
-    world = [
-        *[node("n", 2), node("m", 2), quota("q", least=1), quota("r", least=3)],
-        *job("q/low", 2, on="n"),
-        *job("r/one", 2, on="m"),
-        *job("q/gang", 2, pods=2, priority=1),
-    ]
-    watched = Watched(world, monkeypatch)
-    assert watched.after() == ([], [])
-    events = [finished("r/one"), *job("q/other", 2, on="m")]
-    evicted = ["Evict q/low", "Evict q/other", "Reserve q/gang"]
-    assert watched.after(*events) == (["q/gang"], evicted)
-
-
 def test_who_is_on_a_node_that_is_known_only_now_may_be_asked_to_leave(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
