@@ -12,13 +12,12 @@ from typing import Final
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
-from fairlead.policy.elastic_quota.incremental.feasibility import Feasibility, FittingPods
-from fairlead.policy.elastic_quota.incremental.pending_groups import (
-    PendingGroups,
+from fairlead.policy.elastic_quota.incremental.feasibility import (
+    Feasibility,
+    FittingPods,
+    PendingGroup,
     SchedulingOrder,
-    ShapeGroup,
-    demands_of,
-    shape_of,
+    group_key,
 )
 from fairlead.policy.elastic_quota.incremental.unschedulable import UnschedulableCache
 from fairlead.policy.elastic_quota.planning_context import ClusterIndexes, PlanningContext
@@ -102,10 +101,7 @@ class FeasibleSource:
         self._moment: int | None = None  # up to which changes were read
         self._queue_of: dict[WorkloadName, QueueName] = {}
         self._quotas: Final = QuotaUsage(state, indexes.charges, settings.quirks)
-        self._groups: Final = PendingGroups()
-        self._feasibility: Final = Feasibility(
-            self._groups, self._quotas, indexes.running, FittingPods(state)
-        )
+        self._pending: Final = Feasibility(self._quotas, indexes.running, FittingPods(state))
 
     def is_current(self) -> bool:
         """Return whether the queues are unchanged, and all other changes are known."""
@@ -124,7 +120,7 @@ class FeasibleSource:
         context = PlanningContext(
             self._state, self._settings, now_ms, self._indexes, exempt, self._quotas
         )
-        order = FeasibleWorkloads(context, self._groups, self._feasibility, held_back)
+        order = FeasibleWorkloads(self._state, self._pending, held_back)
         return Cycle(context, self._results, order, held_back)
 
     def update(self) -> None:
@@ -141,7 +137,7 @@ class FeasibleSource:
             queue = self._queue_of.pop(name, None)
             if queue is not None:
                 changed[queue] = None
-            self._groups.remove(name)
+            self._pending.remove(name)
             workload = state.workloads.get(name)
             if workload is not None:
                 self._queue_of[name] = workload.queue
@@ -163,11 +159,9 @@ class FeasibleSource:
         queue = workload.queue if workload.queue in state.queues else None
         if not_attempted_reason(workload, ready, queue) is not None:
             return
-        if workload.name in state.promised:
-            self._groups.add(workload, None)
-            return
-        demands = demands_of(state, self._indexes.charges, workload, ready)
-        self._groups.add(workload, shape_of(workload, queue, ready, demands))
+        is_nominated = workload.name in state.promised
+        key = None if is_nominated else group_key(state, self._indexes.charges, workload, ready)
+        self._pending.add(workload, key)
 
 
 class FeasibleWorkloads:
@@ -178,68 +172,53 @@ class FeasibleWorkloads:
 
     def __init__(
         self,
-        context: PlanningContext,
-        groups: PendingGroups,
-        feasibility: Feasibility,
+        state: ClusterState,
+        pending: Feasibility,
         held_back: Mapping[WorkloadName, WorkloadName],
     ) -> None:
-        """Attempt workloads of *groups*, without those *held_back*."""
-        self._context: Final = context
-        self._groups: Final = groups
-        self._feasibility: Final = feasibility
+        """Attempt workloads of *pending*, without those *held_back*."""
+        self._state: Final = state
+        self._pending: Final = pending
         self._held_back: Final = held_back
+        self._nominated: Final = [each for each in pending.nominated if each[-1] not in held_back]
         self._last: SchedulingOrder | None = None
-        self._feasible: list[ShapeGroup] | None = None  # None: to be found again
-        self._not_held_back: dict[ShapeGroup, ShapeGroup] = {}
+        self._feasible: list[PendingGroup] | None = None  # None: to be found again
+        self._not_held_back: dict[PendingGroup, list[SchedulingOrder]] = {}
 
     def possibly_nominated(self) -> Iterable[Workload]:
         """Return the workloads that are nominated."""
-        return [self._workload(each) for each in self._groups.nominated]
+        return [self._workload(each) for each in self._pending.nominated]
 
     def next_workload(self) -> Workload | None:
-        """Return the next workload that may get something. Cost: each group of equal demands."""
-        while (found := self._next()) is not None:
-            self._last = found
-            workload = self._workload(found)
-            if workload.name not in self._held_back:
-                return workload
-        return None
+        """Return the next workload that may get something. Cost: each group."""
+        if self._feasible is None:
+            self._feasible = self._pending.feasible_groups()
+        best = self._after_last(self._nominated)
+        for group in self._feasible:
+            order = self._after_last(self._without_held_back(group))
+            if order is not None and (best is None or order < best):
+                best = order
+        self._last = best
+        return None if best is None else self._workload(best)
 
     def attempted(self, workload: Workload, *, has_changed: bool) -> None:
         """Look again at what is feasible after a change, and after a nominated workload."""
-        if has_changed or workload.name in self._context.state.promised:
+        if has_changed or workload.name in self._state.promised:
             self._feasible = None
 
     def _workload(self, order: SchedulingOrder) -> Workload:
-        return self._context.state.workloads[WorkloadName(order[-1])]
+        return self._state.workloads[WorkloadName(order[-1])]
 
-    def _next(self) -> SchedulingOrder | None:
-        """Return the next in order; None: there is none."""
-        nominated, last = self._groups.nominated, self._last
-        at = 0 if last is None else bisect_right(nominated, last)
-        found = nominated[at : at + 1]
-        for group in self._feasible_groups():
-            order = self._without_held_back(group).after(last)
-            if order is not None:
-                found.append(order)
-        return min(found, default=None)
+    def _after_last(self, orders: Sequence[SchedulingOrder]) -> SchedulingOrder | None:
+        at = 0 if self._last is None else bisect_right(orders, self._last)
+        return orders[at] if at < len(orders) else None
 
-    def _feasible_groups(self) -> list[ShapeGroup]:
-        if self._feasible is None:
-            self._feasibility.update()
-            self._feasible = [
-                group
-                for equal in self._groups.by_demands.values()
-                for group in self._feasibility.feasible_groups(equal)
-            ]
-        return self._feasible
-
-    def _without_held_back(self, group: ShapeGroup) -> ShapeGroup:
+    def _without_held_back(self, group: PendingGroup) -> Sequence[SchedulingOrder]:
         """Return a group without workloads that are held back: there may be thousands."""
         if not self._held_back:
-            return group
+            return group.orders
         found = self._not_held_back.get(group)
         if found is None:
-            found = self._not_held_back[group] = ShapeGroup(group.shape)
-            found.orders.extend([each for each in group.orders if each[-1] not in self._held_back])
+            found = [each for each in group.orders if each[-1] not in self._held_back]
+            self._not_held_back[group] = found
         return found
