@@ -11,7 +11,6 @@ from bench.ablation.workloads import AblationWorkload, Work, simulated
 from bench.elastic_world import NAMESPACES, NOW_MS, full_cluster, waiting
 from fairlead.model.events import WorkloadAdded
 from fairlead.model.state import ClusterState
-from fairlead.placement.node_filters import node_defect
 from fairlead.placement.scored_nodes import ScoredNodes
 from fairlead.policy.elastic_quota.incremental import unschedulable
 from fairlead.policy.elastic_quota.incremental.feasibility import (
@@ -21,7 +20,7 @@ from fairlead.policy.elastic_quota.incremental.feasibility import (
 )
 from fairlead.policy.elastic_quota.incremental.state import FeasibleSource, IncrementalState
 from fairlead.policy.elastic_quota.incremental.unschedulable import UnschedulableCache
-from fairlead.policy.elastic_quota.nodes.node_fit import NodeFilters, NominatedNeighbours
+from fairlead.policy.elastic_quota.nodes.node_fit import NominatedNeighbours
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPods
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlacement, PlacementSearch
@@ -72,10 +71,6 @@ def _no_bound(*_: Any) -> Any:
 
 
 _LEAST_COST: Final = (0, -(2**31) - 1, 0, 0, 0, "")
-
-
-def _defect_now(_: Any, pending: Any, node: Any) -> str | None:
-    return node_defect(node, pending.pod_set.constraints)
 
 
 def _charge_now(self: Any, workload: Any, pod_set: int) -> Any:
@@ -188,7 +183,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
         _all_nodes,
     ),
     _shortcut("equal pods placed once", 8, PlacementSearch, "_backtrack", _backtrack),
-    _shortcut("cached node defects", 8, NodeFilters, "node_defect", _defect_now),
     _shortcut("cached charges", 30, Charges, "of", _charge_now),
     _forgetful(
         "cached domains of nominated pods",

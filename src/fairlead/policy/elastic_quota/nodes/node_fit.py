@@ -13,7 +13,7 @@ from fairlead.model.axes import Amounts
 from fairlead.model.events import WorkloadStopped
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, PodKey
+from fairlead.model.workload import PodKey
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.node_filters import node_defect
 from fairlead.placement.pod_affinity import PodAffinity
@@ -25,24 +25,16 @@ from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 
 
 class NodeFilters:
-    """Checks nodes of one state against a pod's constraints, and caches what cannot change."""
+    """Checks nodes of one state against a pod's constraints."""
 
     def __init__(self, state: ClusterState) -> None:
         """Follow *state* through its changes."""
         self._state = state
         self._affinity = PodAffinity(state)
-        self._defects: dict[PodConstraints, dict[str, tuple[Node, str | None]]] = {}
 
     def node_defect(self, pending: PendingPod, node: Node) -> str | None:
         """Return why the node itself rules out the pod; None: it does not."""
-        constraints = pending.pod_set.constraints
-        if constraints.held_nodes:  # it lasts a short time, so it is not cached
-            return node_defect(node, constraints)
-        known = self._defects.setdefault(constraints, {})
-        entry = known.get(node.name)
-        if entry is None or entry[0] is not node:
-            entry = known[node.name] = (node, node_defect(node, constraints))
-        return entry[1]
+        return node_defect(node, pending.pod_set.constraints)
 
     def apply_to(self, pending: PendingPod) -> bool:
         """Return whether host ports or other pods can rule out a node for the pod."""
