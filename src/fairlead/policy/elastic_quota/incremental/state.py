@@ -3,6 +3,9 @@
 Indexes and results of earlier attempts serve every plan. A plan without explanations also skips
 the workloads that cannot get anything; that needs our own mode, because the plugin's quirks make
 too much a possible reason to wait, and quotas that do not depend on one another.
+
+With nothing kept the simulated month takes more than three times as long, with only usage and
+groups made anew as well.
 """
 
 from bisect import bisect_right

@@ -6,6 +6,9 @@ quota alone. A pod that finds the pool exhausted, with no pod of lower priority 
 depends on the sums of all quotas. In both cases no change on a node helps. Every other result
 depends on the nodes and the running pods as well, as does one that holds only until terminating
 pods are gone.
+
+Without the results of the cycle before, a plan for 1,000 pods that wait takes more than three times
+as long when one more comes; without those of the same cycle twice as long.
 """
 
 from collections.abc import Hashable, Sequence
