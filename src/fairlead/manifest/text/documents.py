@@ -16,12 +16,13 @@ from fairlead.errors import Severity
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.build import Remark, Report
 from fairlead.manifest.text.files import read_inputs
-from fairlead.manifest.text.json_documents import NotJsonError, cut_json, looks_like_json
+from fairlead.manifest.text.json_documents import cut_json, looks_like_json
 from fairlead.manifest.text.limits import MAX_DOCUMENTS
 from fairlead.manifest.text.path import Path, path_text
 from fairlead.manifest.text.piece import ClusterPiece, JsonPiece, Piece
 from fairlead.manifest.text.values import REFUSED, Mapping, Value, describe
 from fairlead.manifest.text.yaml_documents import Placed, unfold, yaml_values
+from fairlead.manifest.text.yaml_nodes import TextError
 
 _NAMES: Final = ("namespace", "name")
 
@@ -136,10 +137,9 @@ def _values(text: str, file: str, findings: Findings) -> Iterator[Placed]:
             for line, piece, value in islice(values, MAX_DOCUMENTS + 1):
                 pieces.append((JsonPiece(file, line, piece), (), value))
             is_json = True
-        except NotJsonError as wrong:
+        except TextError as wrong:
             is_json = must_be_json
-            if must_be_json:
-                wrong.report_to(lambda *remark: remarks.append(remark))
+            remarks.append((wrong.code, (), wrong.line, wrong.message, wrong.fix))
         if is_json:  # else it may still be YAML that begins with a bracket
             for remark in remarks:
                 report(*remark)

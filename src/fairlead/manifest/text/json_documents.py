@@ -17,7 +17,6 @@ from yaml import Mark
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.manifest.text.build import Builder, Report
-from fairlead.manifest.text.json_syntax import json_mistake
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_FILE_NODES, MAX_NODES
 from fairlead.manifest.text.locate import LineIndex, after_space
 from fairlead.manifest.text.scalar import NumberError, number_value
@@ -31,23 +30,9 @@ from fairlead.manifest.text.yaml_nodes import (
     too_many_in_file,
 )
 
+_FIX = "look for a missing comma, quote or bracket, or one too many, at or above this line"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NODE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[]|[^\s"{}\[\],:]++')
-
-
-class NotJsonError(Exception):
-    """A text that is no JSON: from where on, and the line from 1 on which that begins."""
-
-    def __init__(self, rest: str, line: int) -> None:
-        super().__init__(line)
-        self._rest = rest
-        self._line = line
-
-    def report_to(self, report: Report) -> None:
-        """Report what is wrong, in the same words with every Python. Cost: linear in the text."""
-        wrong = json_mistake(self._rest)
-        assert wrong is not None, "the standard parser refused it"
-        report(wrong.code, (), wrong.line + self._line, wrong.message, wrong.fix)
 
 
 def looks_like_json(text: str) -> bool:
@@ -59,7 +44,7 @@ def looks_like_json(text: str) -> bool:
 def cut_json(text: str, report: Report) -> Iterator[tuple[int, str, Value]]:
     """Yield line, text and value of each JSON value in *text*; values may simply follow each other.
 
-    The first syntax error ends it and is raised as `NotJsonError`. Cost: linear.
+    The first syntax error ends it and is raised as `TextError`, with its line from 1. Cost: linear.
     """
     if _has_too_many_nodes(text):
         told = too_many_in_file(0)
@@ -71,8 +56,10 @@ def cut_json(text: str, report: Report) -> Iterator[tuple[int, str, Value]]:
         reader = _FastReader()
         try:
             value, end = reader.read(text, at)
-        except json.JSONDecodeError:
-            raise NotJsonError(text[at:], line) from None
+        except json.JSONDecodeError as wrong:
+            raise TextError(
+                "syntax", wrong.lineno, f"found no valid JSON: {wrong.msg}", _FIX
+            ) from None
         piece = text[at:end]
         if reader.is_odd or _is_odd(value, piece):
             value = _slowly(piece, line, report)
