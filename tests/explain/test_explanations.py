@@ -9,10 +9,10 @@ from fairlead.explain.named import queue_named
 from fairlead.explain.queues.report import ShareReport
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.explanation import Explanation
-from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import Axis, QuotaAxes
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.settings import KaiSettings
+from tests.manifest.reading import load_or_raise
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

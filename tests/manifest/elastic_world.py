@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from textwrap import dedent
 
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.text.documents import read_bytes
@@ -58,12 +58,11 @@ def assemble(*texts: str) -> tuple[Assembled | None, list[str]]:
 
 
 def assembled_of(texts: Iterable[str], findings: Findings) -> Assembled | None:
-    collection = Collection()
+    collection: list[Object] = []
     for document in read_bytes("".join(map(dedent, texts)).encode(), "test.yaml", findings):
         api_version, kind = document.value["apiVersion"], document.value["kind"]
         group = str(api_version).rpartition("/")[0]
-        for found in KINDS[group, str(kind)].read(document, findings):
-            collection.add(found)
+        collection += KINDS[group, str(kind)].read(document, findings)
     return assemble_objects("elastic-quota", collection, findings)
 
 

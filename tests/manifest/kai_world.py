@@ -6,7 +6,6 @@ from textwrap import dedent
 
 from fairlead.errors import Finding
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.objects import Object
 from fairlead.manifest.core.read_objects import read_node, read_priority_class
 from fairlead.manifest.core.read_pod import read_pod
@@ -40,7 +39,8 @@ def documents(text: str) -> list[Document]:
 
 def assemble(text: str, order: int = 0) -> tuple[Assembled | None, list[Finding]]:
     """Read every object of the text, shuffled by *order* unless that is 0, and assemble."""
-    findings, collection = Findings(), Collection()
+    findings = Findings()
+    collection: list[Object] = []
     found = documents(text)
     if order:
         random.Random(order).shuffle(found)
@@ -48,7 +48,7 @@ def assemble(text: str, order: int = 0) -> tuple[Assembled | None, list[Finding]
         kind = str(document.value["kind"])
         each = READERS[kind](Cursor.of(document, findings))
         if each is not None:
-            collection.add(each)
+            collection.append(each)
     return assemble_objects("kai", collection, findings), list(findings)
 
 

@@ -1,14 +1,18 @@
 """Read a text as a file would be read, and show what was found."""
 
+from collections.abc import Sequence
 from textwrap import dedent
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from fairlead.errors import Finding
+from fairlead.errors import Finding, ManifestError
+from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import identify
+from fairlead.manifest.load import load
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.values import Mapping
+from fairlead.policy.contract import PolicyName
 
 
 def read(text: str | bytes, file: str = "queues.yaml") -> tuple[list[Document], Findings]:
@@ -41,3 +45,17 @@ def read_object(document: Document, *, strict: bool = False) -> ReadObject:
     findings = Findings(strict=strict)
     objects = identify(document, findings).read(findings)
     return ReadObject(objects, tuple(findings), not findings.has_errors)
+
+
+def load_or_raise(
+    paths: Sequence[str],
+    *,
+    policy: PolicyName | None = None,
+    strict: bool = False,
+    stdin: BinaryIO | None = None,
+) -> Assembled:
+    """Load as `load` does, but raise `ManifestError` with all findings if one is an error."""
+    result = load(paths, policy=policy, strict=strict, stdin=stdin)
+    if result.assembled is None:
+        raise ManifestError(result.findings)
+    return result.assembled

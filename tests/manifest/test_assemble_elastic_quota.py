@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.text.documents import read_bytes
@@ -335,10 +335,10 @@ def test_the_second_quota_of_a_namespace_names_the_first() -> None:
     findings = Findings()
     first = f"{EQ.replace(', ', chr(10))}\nmetadata:\n  name: quota\n  namespace: a\nspec: {{}}\n"
     text = first + quota("a", "{min: {cpu: 1}}")
-    collection = Collection()
+    collection: list[Object] = []
     for document in read_bytes(text.encode(), "quotas.yaml", findings):
         found = KINDS["scheduling.x-k8s.io", "ElasticQuota"].read(document, findings)
-        collection.add(*found)
+        collection.append(*found)
     assemble_objects("elastic-quota", collection, findings)
     (finding,) = findings
     assert finding.line == 8

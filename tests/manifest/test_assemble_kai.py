@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.reading.share_simulation import read_share_simulation
 from fairlead.manifest.text.documents import read_bytes
@@ -203,10 +203,10 @@ def test_a_share_simulation_becomes_one_waiting_workload_per_queue() -> None:
     body = b"""{"totalResource": {"GPU": 10, "CPU": 1000, "Memory": 5}, "queues": [
         {"uid": "a", "resourceShare": {"gpu": {"deserved": 2, "request": 4, "usage": 0.5}}},
         {"uid": "b", "resourceShare": {"gpu": {"request": 0}, "cpu": {"request": 7}}}]}"""
-    findings, collection = Findings(), Collection()
+    findings = Findings()
+    collection: list[Object] = []
     (document,) = read_bytes(body, "body.json", findings)
-    for each in read_share_simulation(document, findings):
-        collection.add(each)
+    collection += read_share_simulation(document, findings)
     assembled = assemble_objects("kai", collection, findings)
     assert list(findings) == []
     assert assembled is not None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.kueue.assembly import workloads as assemble_kueue_workloads
@@ -41,11 +41,10 @@ def assemble(
 ) -> tuple[Assembled | None, list[str]]:
     """Return the cluster, and each finding as ``severity code path``; *findings* go first."""
     findings = Findings() if findings is None else findings  # one without remarks is falsy
-    collection = Collection()
+    collection: list[Object] = []
     for document in documents:
         group, _, _ = str(document.value["apiVersion"]).rpartition("/")
-        for found in KINDS[group, str(document.value["kind"])].read(document, findings):
-            collection.add(found)
+        collection += KINDS[group, str(document.value["kind"])].read(document, findings)
     assembled = assemble_objects("kueue", collection, findings)
     assert (assembled is None) is findings.has_errors
     if assembled:

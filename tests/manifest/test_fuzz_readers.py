@@ -19,9 +19,10 @@ from fairlead.errors import ManifestError
 from fairlead.explain.queues.report import report_document
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.load import LoadResult, load, load_or_raise
+from fairlead.manifest.load import LoadResult, load
 from fairlead.policy.contract import PolicyName
 from tests.manifest.family_manifests import CORE, ELASTIC, KAI, KUEUE, PODS, objects
+from tests.manifest.reading import load_or_raise
 from tests.model.invariants import check_invariants
 from tests.scale_examples import scale_examples
 

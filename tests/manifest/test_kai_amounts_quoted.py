@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fairlead.errors import Finding
-from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.reading.share_simulation import read_share_simulation
 from fairlead.manifest.text.documents import read_bytes
@@ -51,10 +51,10 @@ def simulated(share: dict[str, dict[str, int]]) -> list[Finding]:
         "totalResource": {"cpu": 1000, "memory": 1000, "gpu": 1},
         "queues": [{"uid": "a", "resourceShare": share}],
     }
-    findings, collection = Findings(), Collection()
+    findings = Findings()
+    collection: list[Object] = []
     (document,) = read_bytes(json.dumps(body).encode(), "body.json", findings)
-    for each in read_share_simulation(document, findings):
-        collection.add(each)
+    collection += read_share_simulation(document, findings)
     assemble_objects("kai", collection, findings)
     return [each for each in findings if each.code == "no-effect"]
 

@@ -10,12 +10,13 @@ import pytest
 from fairlead.errors import ManifestError
 from fairlead.manifest import load as load_module
 from fairlead.manifest.kinds import KINDS
-from fairlead.manifest.load import LoadResult, load, load_or_raise
+from fairlead.manifest.load import LoadResult, load
 from fairlead.manifest.text.documents import Document
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.contract import PolicyName
 from fairlead.policy.elastic_quota.quota.shares import ElasticShares
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.manifest.reading import load_or_raise
 from tests.model.invariants import check_invariants
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

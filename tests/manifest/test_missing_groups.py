@@ -5,7 +5,7 @@ import pytest
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import identify
 from fairlead.manifest.text.documents import read_bytes
@@ -77,12 +77,12 @@ spec:
 def read(family: PolicyName, rules: AssemblyRules, *objects: str) -> tuple[Assembled, list[str]]:
     scheduler = "schedulerName: kai-scheduler" if family == "kai" else ""
     text = "\n---\n".join([NODE, QUEUES[family], *objects]).replace("SCHEDULER", scheduler)
-    findings, collection = Findings(), Collection()
+    findings = Findings()
+    collection: list[Object] = []
     for document in read_bytes(text.encode(), "world.yaml", findings):
         kind = identify(document, findings).kind
         assert kind is not None
-        for found in kind.read(document, findings):
-            collection.add(found)
+        collection += kind.read(document, findings)
     assembled = assemble_objects(family, collection, findings, rules)
     assert assembled is not None
     check_invariants(assembled.state)

@@ -8,10 +8,9 @@ from typing import BinaryIO
 
 import msgspec
 
-from fairlead.errors import Finding, ManifestError
+from fairlead.errors import Finding
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.collection import Collection
-from fairlead.manifest.core.objects import SettingsObject
+from fairlead.manifest.core.objects import Object, SettingsObject
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import Identified, identify
@@ -78,17 +77,18 @@ def load(
     chosen = policy
     if policy is None and (objects or not findings.has_errors):  # else what is wrong is reported
         chosen = choose_policy(objects, paths[0] if paths else "-", findings)
-    collection, read = _read(objects, chosen, findings)
+    found, read, left_alone = _read(objects, chosen, findings)
     if chosen:
-        warn_of_other_sections(collection.of(SettingsObject), chosen, findings)
-    assembled = assemble(chosen, collection, findings) if chosen else None
+        settings = [each for each in found if isinstance(each, SettingsObject)]
+        warn_of_other_sections(settings, chosen, findings)
+    assembled = assemble(chosen, found, findings) if chosen else None
     assert findings.has_errors or assembled is not None
     return LoadResult(
         assembled=None if findings.has_errors else assembled,
         findings=_by_place(findings),
         omitted=findings.omitted,
         read=dict(sorted(read.items())),
-        left_alone=dict(sorted(collection.left_alone.items())),
+        left_alone=dict(sorted(left_alone.items())),
     )
 
 
@@ -100,40 +100,29 @@ def _by_place(findings: Findings) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda each: (files[each.file], each.line or 0)))
 
 
-def load_or_raise(
-    paths: Sequence[str],
-    *,
-    policy: PolicyName | None = None,
-    strict: bool = False,
-    stdin: BinaryIO | None = None,
-) -> Assembled:
-    """Load as `load` does, but raise `ManifestError` with all findings if one is an error."""
-    result = load(paths, policy=policy, strict=strict, stdin=stdin)
-    if result.assembled is None:
-        raise ManifestError(result.findings)
-    return result.assembled
-
-
 def _read(
     objects: Sequence[Identified], policy: PolicyName | None, findings: Findings
-) -> tuple[Collection, Counter[str]]:
-    """Read the objects of one rule set, or of all of them if it is not known which to take."""
-    collection = Collection()
+) -> tuple[list[Object], Counter[str], Counter[str]]:
+    """Read the objects of one rule set, or of all of them if it is not known which to take.
+
+    Returns them, and how many of each kind were read and left alone.
+    """
+    found: list[Object] = []
     read: Counter[str] = Counter()
+    left_alone: Counter[str] = Counter()
     others: list[Identified] = []
     for each in objects:
         if each.kind is None:
-            collection.left_alone[each.title] += 1
+            left_alone[each.title] += 1
         elif policy and each.kind.policy not in (None, policy):
-            collection.left_alone[each.title] += 1
+            left_alone[each.title] += 1
             others.append(each)
         else:
             read[each.title] += 1
-            for found in each.read(findings):
-                collection.add(found)
+            found += each.read(findings)
     if others and policy:
         _note_others(others, policy, findings)
-    return collection, read
+    return found, read, left_alone
 
 
 def _note_others(others: Sequence[Identified], policy: PolicyName, findings: Findings) -> None:

@@ -15,6 +15,14 @@ from fairlead.model.selector import LabelSelector
 
 DEFAULT_PRIORITY = 100
 
+WithinClusterQueue: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
+ReclaimWithinCohort: TypeAlias = Literal["Never", "LowerPriority", "Any"]
+BorrowPolicy: TypeAlias = Literal["Never", "LowerPriority"]
+FlavorSearch: TypeAlias = Literal["MayStopSearch", "TryNextFlavor"]
+Preference: TypeAlias = Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"]
+QueueingStrategy: TypeAlias = Literal["BestEffortFIFO", "StrictFIFO"]
+StopPolicy: TypeAlias = Literal["None", "Hold", "HoldAndDrain"]
+
 
 class KaiQueue(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
     """What only a KAI queue has."""
@@ -43,37 +51,35 @@ class Cohort(msgspec.Struct, frozen=True, kw_only=True, tag="cohort"):
 class BorrowWithinCohort(msgspec.Struct, frozen=True, kw_only=True):
     """When a workload that would borrow may preempt in the cohort."""
 
-    policy: Literal["Never", "LowerPriority"] = "Never"
+    policy: BorrowPolicy = "Never"
     max_priority_threshold: int | None = None
 
 
 class QueuePreemption(msgspec.Struct, frozen=True, kw_only=True):
     """Which workloads those of a ClusterQueue may preempt."""
 
-    within_cluster_queue: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] = "Never"
-    reclaim_within_cohort: Literal["Never", "LowerPriority", "Any"] = "Never"
+    within_cluster_queue: WithinClusterQueue = "Never"
+    reclaim_within_cohort: ReclaimWithinCohort = "Never"
     borrow_within_cohort: BorrowWithinCohort = BorrowWithinCohort()
 
 
 class FlavorFungibility(msgspec.Struct, frozen=True, kw_only=True):
     """When the search for a flavor stops, and what it prefers."""
 
-    when_can_borrow: Literal["MayStopSearch", "TryNextFlavor"] = "MayStopSearch"
-    when_can_preempt: Literal["MayStopSearch", "TryNextFlavor"] = "TryNextFlavor"
-    preference: Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"] = (
-        "BorrowingOverPreemption"
-    )
+    when_can_borrow: FlavorSearch = "MayStopSearch"
+    when_can_preempt: FlavorSearch = "TryNextFlavor"
+    preference: Preference = "BorrowingOverPreemption"
 
 
 class ClusterQueue(msgspec.Struct, frozen=True, kw_only=True, tag="cluster-queue"):
     """What only a Kueue ClusterQueue has."""
 
     resource_groups: tuple[ResourceGroup, ...] = ()
-    queueing_strategy: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
+    queueing_strategy: QueueingStrategy = "BestEffortFIFO"
     namespace_selector: LabelSelector | None = None  # None: admits from no namespace
     fungibility: FlavorFungibility = FlavorFungibility()
     preemption: QueuePreemption = QueuePreemption()
-    stop_policy: Literal["None", "Hold", "HoldAndDrain"] = "None"
+    stop_policy: StopPolicy = "None"
     usage_based_admission: bool = False
     admission_checks: tuple[str, ...] = ()
 

@@ -6,9 +6,9 @@ import pytest
 
 from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.explain.plan.report import plan_rows
-from fairlead.manifest.load import load_or_raise
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy, make_policy
+from tests.manifest.reading import load_or_raise
 from tests.model.invariants import check_invariants
 
 HEAD = """

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName
 from fairlead.model.events import Event, UsageChanged
 from fairlead.policy.contract import make_policy
@@ -15,6 +14,7 @@ from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.usage.settings import StoreSource, UsageRules, UsageSettings
 from tests.examples.kai_world import FOLDER, NOW_MS, WORLDS
+from tests.manifest.reading import load_or_raise
 from tests.policy.kai.random_worlds import build, worlds
 from tests.scale_examples import scale_examples
 

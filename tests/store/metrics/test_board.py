@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.manifest.load import load_or_raise
 from fairlead.store.metrics.family import input_errors_family, usage_store_families
 from fairlead.store.metrics.registry import state_families
+from tests.manifest.reading import load_or_raise
 from tests.shared_folder import ROOT
 
 BOARD = ROOT / "docs" / "grafana" / "fairlead-usage.json"

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from fairlead.manifest.load import load_or_raise
 from fairlead.store.metrics.exposition import exposition
 from fairlead.store.metrics.registry import state_families
 from tests.cli.manifests import NODE, write
+from tests.manifest.reading import load_or_raise
 from tests.store.scraped import by_label, scraped
 
 QUOTA = """

@@ -6,12 +6,12 @@ import pytest
 
 from fairlead.errors import FairleadError
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName
 from fairlead.model.events import UsageChanged
 from fairlead.store.metrics.exposition import exposition
 from fairlead.store.metrics.registry import state_families
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
+from tests.manifest.reading import load_or_raise
 from tests.store.scraped import by_label, scraped
 from tests.text_table import rows
 

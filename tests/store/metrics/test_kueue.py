@@ -3,11 +3,11 @@
 import math
 from pathlib import Path
 
-from fairlead.manifest.load import load_or_raise
 from fairlead.store.metrics.exposition import exposition
 from fairlead.store.metrics.registry import state_families
 from tests.cli.kueue_manifests import FAIR, flavor, queue, workload
 from tests.cli.manifests import write
+from tests.manifest.reading import load_or_raise
 from tests.store.scraped import by_label, scraped
 from tests.text_table import rows
 

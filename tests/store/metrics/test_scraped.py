@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.metrics.exposition import exposition
@@ -22,6 +21,7 @@ from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, UsageRules
 from fairlead.usage.window import Sliding
 from fairlead.web.metrics_server import MetricsServer
+from tests.manifest.reading import load_or_raise
 from tests.shared_folder import ROOT
 from tests.store.prometheus_server import required_program, running
 from tests.store.scraped import scraped

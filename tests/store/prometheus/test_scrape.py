@@ -9,7 +9,6 @@ from threading import Thread
 import pytest
 
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.feed.usage_vector import UsageVector
@@ -20,6 +19,7 @@ from fairlead.usage.settings import PrometheusSource, StoreSource, UsageRules
 from fairlead.usage.window import Sliding
 from fairlead.web.metrics_server import MetricsServer
 from tests.cli.manifests import NODE, kai_queue, pod_group
+from tests.manifest.reading import load_or_raise
 from tests.store.prometheus_server import required_program, running
 
 KNOWN_WITHIN_S = 60

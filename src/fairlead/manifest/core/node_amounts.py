@@ -1,6 +1,5 @@
 """From amounts by resource name, as objects write them, to vectors on the resources of a state."""
 
-from collections.abc import Iterable
 from typing import Final
 
 from fairlead.manifest.core.objects import ByResource, NodeObject
@@ -8,11 +7,6 @@ from fairlead.model.axes import Amounts
 from fairlead.model.node import Node
 
 HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
-
-
-def resource_names(amounts: Iterable[ByResource]) -> tuple[str, ...]:
-    """Return every resource that occurs in *amounts*, once, sorted."""
-    return tuple(sorted({name for by_resource in amounts for name in by_resource}))
 
 
 def amounts_on(resources: tuple[str, ...], by_resource: ByResource) -> Amounts:

@@ -1,8 +1,9 @@
 """Reads ``metadata``, which is the same in every kind."""
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -10,6 +11,8 @@ from fairlead.manifest.core.objects import UNIDENTIFIED, Identity, Owner
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.read_once import ReadOnce, json_key
+
+T = TypeVar("T")
 
 DEFAULT_NAMESPACE: Final = "default"
 
@@ -63,6 +66,26 @@ def read_metadata(top: Cursor) -> Metadata:
         is_leaving=metadata.timestamp("deletionTimestamp", None) is not None,
         identity=_read_identity(metadata),
     )
+
+
+def reads_named(
+    read: Callable[[Cursor, Metadata], T | None],
+) -> Callable[[Cursor], T | None]:
+    """Make a reader of whole objects of *read*, which is given an object and its metadata.
+
+    It reads the metadata before, warns afterwards of what was not read, and gives no object if
+    that has no usable name.
+    """
+
+    @wraps(read)
+    def read_object(top: Cursor) -> T | None:
+        top.ignore("apiVersion", "kind")
+        metadata = read_metadata(top)
+        found = read(top, metadata)
+        top.finish()
+        return found if metadata.name else None
+
+    return read_object
 
 
 def _read_identity(metadata: Cursor) -> Identity:

@@ -8,7 +8,7 @@ from fairlead.manifest.core.objects import (
     NodeObject,
     PriorityClassObject,
 )
-from fairlead.manifest.core.read_metadata import Metadata, read_metadata
+from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_pod_spec import PODS, PREEMPTION_POLICIES, refuse_part
 from fairlead.manifest.core.read_selector import read_label_selector, read_taints
 from fairlead.manifest.text.cursor import Cursor
@@ -37,10 +37,9 @@ _IGNORED_NODE_STATUS: Final = (
 _IGNORED_CONDITION: Final = ("lastHeartbeatTime", "lastTransitionTime", "message", "reason")
 
 
-def read_node(top: Cursor) -> NodeObject | None:
-    """Read a node; None if it has no usable name. One that says nothing of itself is ready."""
-    top.ignore("apiVersion", "kind")
-    metadata = read_metadata(top)
+@reads_named
+def read_node(top: Cursor, metadata: Metadata) -> NodeObject:
+    """Read a node. One that says nothing of itself is ready."""
     spec, status = top.mapping("spec"), top.mapping("status")
     spec.ignore(*_IGNORED_NODE_SPEC)
     status.ignore(*_IGNORED_NODE_STATUS)
@@ -53,9 +52,6 @@ def read_node(top: Cursor) -> NodeObject | None:
     is_cordoned = bool(spec.boolean("unschedulable", False))
     is_ready = _is_ready(status)
     gpu_memory_mib = _gpu_memory_mib(top, metadata)
-    top.finish()
-    if not metadata.name:
-        return None
     offered = allocatable if status.has("allocatable") else capacity
     return NodeObject(
         source=top.source,
@@ -91,22 +87,19 @@ def _gpu_memory_mib(top: Cursor, metadata: Metadata) -> int | None:
     return None
 
 
-def read_namespace(top: Cursor) -> NamespaceObject | None:
-    """Read a namespace; None if it has no usable name. Like the API server, label it with it."""
-    top.ignore("apiVersion", "kind", "spec", "status")
-    metadata = read_metadata(top)
-    top.finish()
-    if not metadata.name:
-        return None
+@reads_named
+def read_namespace(top: Cursor, metadata: Metadata) -> NamespaceObject:
+    """Read a namespace. Like the API server, label it with it."""
+    top.ignore("spec", "status")
     labels = {**metadata.labels, NAMESPACE_NAME_LABEL: metadata.name}
     return NamespaceObject(source=top.source, name=metadata.name, labels=labels)
 
 
-def read_priority_class(top: Cursor) -> PriorityClassObject | None:
-    """Read a Kubernetes priority class; None if it has no usable name."""
-    top.ignore("apiVersion", "kind", "description")
-    metadata = read_metadata(top)
-    found = PriorityClassObject(
+@reads_named
+def read_priority_class(top: Cursor, metadata: Metadata) -> PriorityClassObject:
+    """Read a Kubernetes priority class."""
+    top.ignore("description")
+    return PriorityClassObject(
         source=top.source,
         name=metadata.name,
         value=read_priority(top),
@@ -115,8 +108,6 @@ def read_priority_class(top: Cursor) -> PriorityClassObject | None:
             "preemptionPolicy", PREEMPTION_POLICIES, PREEMPTION_POLICIES["PreemptLowerPriority"]
         ),
     )
-    top.finish()
-    return found if found.name else None
 
 
 def read_priority(top: Cursor) -> int:
@@ -134,13 +125,12 @@ _IGNORED_BUDGET_STATUS: Final = (
 )
 
 
-def read_budget(top: Cursor) -> BudgetObject | None:
-    """Read a budget; None if it has no usable name or selects nothing.
+@reads_named
+def read_budget(top: Cursor, metadata: Metadata) -> BudgetObject | None:
+    """Read a budget; None if it selects nothing.
 
     How much it allows is taken from its status, which a controller writes; without, it is 0.
     """
-    top.ignore("apiVersion", "kind")
-    metadata = read_metadata(top)
     spec, status = top.mapping("spec", required=True), top.mapping("status")
     spec.ignore(*_IGNORED_BUDGET_SPEC)
     status.ignore(*_IGNORED_BUDGET_STATUS)
@@ -154,8 +144,7 @@ def read_budget(top: Cursor) -> BudgetObject | None:
     elif allowed is None:
         message = "found no count of allowed disruptions; taken as 0, so all its pods are protected"
         top.advise(("status", "disruptionsAllowed"), "missing-field", message, "add the status")
-    top.finish()
-    if not (metadata.name and has_selector):
+    if not has_selector:
         return None
     return BudgetObject(
         source=top.source,

@@ -1,7 +1,7 @@
 """Reads a core ``Pod`` as far as scheduling needs it."""
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.core.read_gpu_share import read_gpu_share
@@ -17,6 +17,7 @@ from fairlead.manifest.core.read_pod_spec import (
     read_pod_spec,
 )
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import words
 from fairlead.manifest.text.read_once import ReadOnce, json_key
 from fairlead.manifest.text.values import Mapping as ValueMapping
 from fairlead.manifest.text.values import Value
@@ -129,9 +130,7 @@ _KNOWN_OF_SPECS: Final = PASSED_OVER_OF_SPECS.union(
 
 
 _SHAPES: Final = PodShapes()
-_PHASES: Final = {
-    phase: phase for phase in ("Pending", "Running", "Succeeded", "Failed", "Unknown")
-}
+_PHASES: Final = words(Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"])
 _IGNORED_STATUS: Final = (
     "allocatedResources",
     "conditions",  # but for when a pod was scheduled

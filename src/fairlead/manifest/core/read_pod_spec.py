@@ -12,15 +12,15 @@ from fairlead.manifest.core.read_selector import (
     sorted_selector,
 )
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.fields import FieldError, quantity_of
+from fairlead.manifest.text.fields import FieldError, quantity_of, words
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.values import Value, describe
 from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm
 from fairlead.model.workload import PodConstraints
 
 _PORT_MAX: Final = 65_535
-_PROTOCOLS: Final[Mapping[str, str]] = {"TCP": "TCP", "UDP": "UDP", "SCTP": "SCTP"}
-_RESTART_POLICIES: Final = {"Always": "Always", "OnFailure": "OnFailure", "Never": "Never"}
+_PROTOCOLS: Final[Mapping[str, str]] = words(Literal["TCP", "UDP", "SCTP"])
+_RESTART_POLICIES: Final = words(Literal["Always", "OnFailure", "Never"])
 PASSED_OVER_OF_CONTAINERS: Final = frozenset(
     {
         "args",
@@ -262,10 +262,7 @@ def _requirement(
 
 PreemptionPolicy: TypeAlias = Literal["PreemptLowerPriority", "Never"]
 
-PREEMPTION_POLICIES: Final[Mapping[str, PreemptionPolicy]] = {
-    "PreemptLowerPriority": "PreemptLowerPriority",
-    "Never": "Never",
-}
+PREEMPTION_POLICIES: Final[Mapping[str, PreemptionPolicy]] = words(PreemptionPolicy)
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 NODE_NAME: Final = "nodeName"
 PODS: Final = "pods"  # a node takes only so many, so each pod asks for one of them

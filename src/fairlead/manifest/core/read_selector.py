@@ -5,9 +5,10 @@ condition with values that needs none, or without values that needs some.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from fairlead.manifest.text.cursor import REQUIRED, Cursor
+from fairlead.manifest.text.fields import words
 from fairlead.manifest.text.path import quote
 from fairlead.model.selector import (
     Effect,
@@ -19,19 +20,12 @@ from fairlead.model.selector import (
     Toleration,
 )
 
-_LABEL_OPERATORS: Final[Mapping[str, Operator]] = {
-    "In": "In",
-    "NotIn": "NotIn",
-    "Exists": "Exists",
-    "DoesNotExist": "DoesNotExist",
-}
-_NODE_OPERATORS: Final[Mapping[str, Operator]] = {**_LABEL_OPERATORS, "Gt": "Gt", "Lt": "Lt"}
-_NAME_OPERATORS: Final[Mapping[str, Operator]] = {"In": "In", "NotIn": "NotIn"}
-_EFFECTS: Final[Mapping[str, Effect]] = {
-    "NoSchedule": "NoSchedule",
-    "PreferNoSchedule": "PreferNoSchedule",
-    "NoExecute": "NoExecute",
-}
+_NODE_OPERATORS: Final[Mapping[str, Operator]] = words(Operator)
+_LABEL_OPERATORS: Final[Mapping[str, Operator]] = words(
+    Literal["In", "NotIn", "Exists", "DoesNotExist"]
+)
+_NAME_OPERATORS: Final[Mapping[str, Operator]] = words(Literal["In", "NotIn"])
+_EFFECTS: Final[Mapping[str, Effect]] = words(Effect)
 _ANY_OR_EFFECTS: Final[Mapping[str, Effect | None]] = {"": None, **_EFFECTS}
 _NAME_FIELD = "metadata.name"
 

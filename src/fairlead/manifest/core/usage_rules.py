@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import words
 from fairlead.manifest.text.path import Path
 from fairlead.model.duration import format_duration
 from fairlead.usage.settings import MINUTE_MS, UsageRules
@@ -20,11 +21,7 @@ from fairlead.usage.window import (
 
 WindowType: TypeAlias = Literal["sliding", "tumbling", "cron"]
 
-WINDOW_TYPES: Final[dict[str, WindowType]] = {
-    "sliding": "sliding",
-    "tumbling": "tumbling",
-    "cron": "cron",
-}
+WINDOW_TYPES: Final[dict[str, WindowType]] = words(WindowType)
 SAMPLES_PER_HALF_LIFE: Final = 10
 WINDOWS_BY_CRON: Final = 12  # a year of months, since they differ in length
 # A reader of objects does not know what time it is. A start in 2050 or later is hardly meant.

@@ -11,6 +11,7 @@ import msgspec
 
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.placement.scored_nodes import Scoring
+from fairlead.manifest.text.fields import words
 from fairlead.policy.elastic_quota.settings import (
     ElasticQuotaSettings,
     PluginQuirks,
@@ -21,10 +22,7 @@ ELASTIC_QUOTA_SECTION: Final = "elasticQuota"
 PLUGIN_SCHEDULERS: Final = frozenset({"default-scheduler", "scheduler-plugins-scheduler"})
 """As which the capacity-scheduling plugin runs: as the default scheduler, or as its chart does."""
 
-_SCORINGS: Final[Mapping[str, Scoring]] = {
-    "LeastAllocated": "LeastAllocated",
-    "MostAllocated": "MostAllocated",
-}
+_SCORINGS: Final[Mapping[str, Scoring]] = words(Scoring)
 
 
 def quirk_field(name: str) -> str:

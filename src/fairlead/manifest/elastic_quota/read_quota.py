@@ -3,7 +3,7 @@
 from typing import Final
 
 from fairlead.manifest.core.objects import ByResource
-from fairlead.manifest.core.read_metadata import Metadata, read_metadata
+from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
@@ -46,10 +46,9 @@ def _cure(resource: str) -> str:
 _IGNORED_STATUS: Final = ("failed", "occupiedBy", "phase", "running", "scheduled", "succeeded")
 
 
-def read_plugin_pod_group(top: Cursor) -> PluginPodGroupObject | None:
-    """Read a pod group; None if it has no usable name."""
-    top.ignore("apiVersion", "kind")
-    metadata = read_metadata(top)
+@reads_named
+def read_plugin_pod_group(top: Cursor, metadata: Metadata) -> PluginPodGroupObject:
+    """Read a pod group."""
     spec = top.mapping("spec", required=True)
     min_member = spec.integer("minMember", 1, minimum=1, maximum=MAX_COUNT)
     has_resources = spec.has("minResources")
@@ -58,9 +57,6 @@ def read_plugin_pod_group(top: Cursor) -> PluginPodGroupObject | None:
     status = top.mapping("status")
     status.ignore(*_IGNORED_STATUS)
     started_ms = status.timestamp("scheduleStartTime", None)
-    top.finish()
-    if not metadata.name:
-        return None
     return PluginPodGroupObject(
         source=top.source,
         identity=metadata.identity,
@@ -77,19 +73,16 @@ def read_plugin_pod_group(top: Cursor) -> PluginPodGroupObject | None:
 KOORDINATOR_PREFIX: Final = "quota.scheduling.koordinator.sh/"
 
 
-def read_elastic_quota(top: Cursor) -> ElasticQuotaObject | None:
-    """Read a quota; None if it has no usable name. What does not count is reported and left out."""
-    top.ignore("apiVersion", "kind", "status")
-    metadata = read_metadata(top)
+@reads_named
+def read_elastic_quota(top: Cursor, metadata: Metadata) -> ElasticQuotaObject:
+    """Read a quota. What does not count is reported and left out."""
+    top.ignore("status")
     spec = top.mapping("spec", required=True)
     least = read_counted(spec, "min")
     most = read_counted(spec, "max") if spec.has("max") else None
     spec.ignore("max")
     _refuse_min_above_max(spec, least, most or {})
     _warn_about_tree(top, metadata)
-    top.finish()
-    if not metadata.name:
-        return None
     return ElasticQuotaObject(
         source=top.source,
         namespace=metadata.namespace,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar, get_args
 
 from fairlead.errors import DurationError, QuantityError
 from fairlead.manifest.text.limits import MAX_AMOUNT, MAX_DECIMALS, MAX_NUMBER
@@ -180,6 +180,11 @@ def _is_timestamp(text: str) -> bool:
     except (ValueError, OverflowError):
         return False
     return True
+
+
+def words(of: Any) -> dict[str, Any]:
+    """Return the words of a ``Literal`` as choices, each of which stands for itself."""
+    return {word: word for word in get_args(of)}
 
 
 def choice_of(value: Value, choices: Choices[str, T]) -> T:

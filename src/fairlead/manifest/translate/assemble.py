@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.objects import Object, PodObject, pod_id
 from fairlead.manifest.core.tree_checks import only_one, place, refuse_duplicates
 from fairlead.manifest.finding import Findings
@@ -15,7 +14,10 @@ from fairlead.policy.contract import PolicyName
 
 
 def assemble(
-    policy: PolicyName, objects: Collection, findings: Findings, rules: AssemblyRules = OF_FILES
+    policy: PolicyName,
+    objects: Iterable[Object],
+    findings: Findings,
+    rules: AssemblyRules = OF_FILES,
 ) -> Assembled | None:
     """Return the state that *objects* describe, or None if any finding of the run is an error.
 
@@ -36,13 +38,16 @@ def assemble(
     return Assembled(state=translator.state, settings=translator.settings)
 
 
-def _take_all(translator: Translator, objects: Collection, findings: Findings) -> None:
+def _take_all(translator: Translator, objects: Iterable[Object], findings: Findings) -> None:
     """Let *translator* know every object. A name, or the uid of a pod, twice is an error.
 
     Objects are taken by name, so that no order of files matters.
     """
     unique = translator.family.unique
-    for kind, found in objects.by_type().items():
+    by_type: dict[type, list[Object]] = {}
+    for each in objects:
+        by_type.setdefault(type(each), []).append(each)
+    for kind, found in by_type.items():
         for each in sorted(unique.get(kind, _each_name_once)(found, findings), key=_key):
             translator.take(each)
     _refuse_shared_ids(translator.mirror.of(PodObject).values(), findings)

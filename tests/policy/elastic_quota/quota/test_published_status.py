@@ -7,12 +7,12 @@ import pytest
 
 from fairlead.explain.queues.report import report_document
 from fairlead.explain.rule_set import rule_set_of
-from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadReserved
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.elastic_quota.quota.shares import published_used
+from tests.manifest.reading import load_or_raise
 
 TEAM = QueueName("team")
 QUOTA = """

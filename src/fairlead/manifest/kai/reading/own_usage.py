@@ -25,6 +25,7 @@ from fairlead.manifest.core.usage_rules import (
 from fairlead.manifest.kai.notation import KAI_AXES
 from fairlead.manifest.kai.reading.usage import METRIC_PARAMETERS
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import words
 from fairlead.model.duration import format_duration
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.settings import (
@@ -47,9 +48,9 @@ Way: TypeAlias = Literal["exact", "sampled"]
 _RULES: Final = UsageRules()
 _KEEP_RAW_MS: Final = 2 * WEEK_MS
 _DAYS_PER_HALF_LIFE: Final = 10
-_CHARGES: Final[Mapping[str, Charge]] = {"all": "all", "over-quota": "over-quota"}
-_ON_STALE: Final[Mapping[str, OnStale]] = {"hold": "hold", "decay": "decay", "drop": "drop"}
-_WAYS: Final[Mapping[str, Way]] = {"exact": "exact", "sampled": "sampled"}
+_CHARGES: Final[Mapping[str, Charge]] = words(Charge)
+_ON_STALE: Final[Mapping[str, OnStale]] = words(OnStale)
+_WAYS: Final[Mapping[str, Way]] = words(Way)
 _PLACES: Final = RulePlaces(
     window=("window", "length"), half_life=("halfLife",), resolution=("resolution",)
 )

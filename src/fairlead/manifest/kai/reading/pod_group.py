@@ -6,13 +6,13 @@ from typing import Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from fairlead.manifest.core.read_metadata import Metadata, read_metadata
+from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_settings import protection_ms, warn_of_negative
 from fairlead.manifest.core.tree_checks import cycles
 from fairlead.manifest.kai.objects import KaiPodGroupObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Source
-from fairlead.manifest.text.fields import FieldError, duration_of, timestamp_of
+from fairlead.manifest.text.fields import FieldError, duration_of, timestamp_of, words
 from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.workload import SubGroup
@@ -134,11 +134,7 @@ STALE_SINCE: Final = "kai.scheduler/stale-podgroup-timestamp"
 PREEMPTION_DELAY: Final = "kai.scheduler/preemption-delay"
 
 Preemptibility: TypeAlias = Literal["preemptible", "non-preemptible", ""]
-PREEMPTIBILITIES: Final[Mapping[str, Preemptibility]] = {
-    "preemptible": "preemptible",
-    "non-preemptible": "non-preemptible",
-    "": "",
-}
+PREEMPTIBILITIES: Final[Mapping[str, Preemptibility]] = words(Preemptibility)
 
 _IGNORED: Final = (
     "backoffLimit",
@@ -151,10 +147,10 @@ _BACKOFFS: Final = (-1, 1)
 T = TypeVar("T")
 
 
-def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
-    """Read a PodGroup; None if it has no usable name. Its queue may also stand in a label."""
-    top.ignore("apiVersion", "kind", "status")
-    metadata = read_metadata(top)
+@reads_named
+def read_kai_pod_group(top: Cursor, metadata: Metadata) -> KaiPodGroupObject:
+    """Read a PodGroup. Its queue may also stand in a label."""
+    top.ignore("status")
     spec = top.mapping("spec", required=True)
     spec.ignore(*_IGNORED)
     _check_backoff(spec)
@@ -169,7 +165,7 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
         check_minimums(spec, sound_groups, min_sub_group)
     delay_ms = protection_ms(spec, "preemptionDelay", None)
     queue, queue_path = _queue(spec, metadata)
-    group = KaiPodGroupObject(
+    return KaiPodGroupObject(
         source=top.source,
         identity=metadata.identity,
         namespace=metadata.namespace,
@@ -189,8 +185,6 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
         preemption_delay_ms=_preemption_delay_ms(top, metadata) if delay_ms is None else delay_ms,
         topology=requires_topology(spec) or needs_topology,
     )
-    top.finish()
-    return group if group.name else None
 
 
 def labelled_queue(labels: Mapping[str, str]) -> tuple[str, Path]:

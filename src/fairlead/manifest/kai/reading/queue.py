@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_settings import protection_ms
 from fairlead.manifest.kai.notation import KAI_AXES, QUEUE
 from fairlead.manifest.kai.objects import KaiQueueObject, QueueDemand
@@ -18,14 +18,13 @@ from fairlead.model.queue import DEFAULT_PRIORITY
 _ZERO: Final = Decimal(0)
 
 
-def read_kai_queue(top: Cursor) -> KaiQueueObject | None:
-    """Read a Queue; None if it has no name. A resource that is not listed has 0 of everything."""
-    top.ignore("apiVersion", "kind")
-    metadata = read_metadata(top)
+@reads_named
+def read_kai_queue(top: Cursor, metadata: Metadata) -> KaiQueueObject:
+    """Read a Queue. A resource that is not listed has 0 of everything."""
     spec = top.mapping("spec", required=True)
     resources = spec.mapping("resources", required=True)
     listed = {axis: resources.mapping(axis) for axis in KAI_AXES}
-    queue = KaiQueueObject(
+    return KaiQueueObject(
         source=top.source,
         name=metadata.name,
         display_name=spec.text("displayName", ""),
@@ -45,8 +44,6 @@ def read_kai_queue(top: Cursor) -> KaiQueueObject | None:
         preempt_min_runtime_ms=protection_ms(spec, "preemptMinRuntime", None),
         reclaim_min_runtime_ms=protection_ms(spec, "reclaimMinRuntime", None),
     )
-    top.finish()
-    return queue if queue.name else None
 
 
 def _read_status(status: Cursor) -> QueueDemand | None:

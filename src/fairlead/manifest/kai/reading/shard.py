@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from fairlead.manifest.core.exact_decimal import exact_decimal
-from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.core.read_metadata import Metadata, read_metadata, reads_named
 from fairlead.manifest.core.read_settings import protection_ms, read_address
 from fairlead.manifest.kai.objects import KaiConfigObject, KaiShardObject
 from fairlead.manifest.kai.reading.usage import read_usage
@@ -53,10 +53,10 @@ _OTHER_PLUGINS: Final = (
 _IGNORED: Final = ("goMemLimit", "scenarioSearchBudgets")
 
 
-def read_kai_shard(top: Cursor) -> KaiShardObject | None:
-    """Read a SchedulingShard; None if it has no usable name."""
-    top.ignore("apiVersion", "kind", "status")
-    metadata = read_metadata(top)
+@reads_named
+def read_kai_shard(top: Cursor, metadata: Metadata) -> KaiShardObject:
+    """Read a SchedulingShard."""
+    top.ignore("status")
     spec = top.mapping("spec")
     spec.ignore(*_IGNORED)
     placement = spec.mapping("placementStrategy")
@@ -87,9 +87,6 @@ def read_kai_shard(top: Cursor) -> KaiShardObject | None:
         max_consolidation_victims=flags.max_consolidation_victims,
         signatures=flags.signatures,
     )
-    top.finish()
-    if not metadata.name:
-        return None
     return KaiShardObject(source=top.source, name=metadata.name, settings=settings)
 
 

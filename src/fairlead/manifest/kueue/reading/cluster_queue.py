@@ -1,11 +1,11 @@
 """Reads Kueue's ClusterQueue, in both versions of its API."""
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_selector import read_label_selector
 from fairlead.manifest.kueue.objects import ClusterQueueObject, CohortObject, FlavorQuota
 from fairlead.manifest.kueue.reading.shared_fields import (
@@ -14,63 +14,47 @@ from fairlead.manifest.kueue.reading.shared_fields import (
     read_renamed,
 )
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import words
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.quantity import show_amount
 from fairlead.model.queue import (
+    BorrowPolicy,
     BorrowWithinCohort,
     ClusterQueue,
     FlavorFungibility,
+    FlavorSearch,
+    Preference,
+    QueueingStrategy,
     QueuePreemption,
+    ReclaimWithinCohort,
     ResourceGroup,
+    StopPolicy,
+    WithinClusterQueue,
 )
 
-StopPolicy: TypeAlias = Literal["None", "Hold", "HoldAndDrain"]
-Within: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
-Reclaim: TypeAlias = Literal["Never", "LowerPriority", "Any"]
-Borrow: TypeAlias = Literal["Never", "LowerPriority"]
-Search: TypeAlias = Literal["MayStopSearch", "TryNextFlavor"]
-Preference: TypeAlias = Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"]
-Strategy: TypeAlias = Literal["BestEffortFIFO", "StrictFIFO"]
-
-STOP_POLICIES: Final[Mapping[str, StopPolicy]] = {
-    "None": "None",
-    "Hold": "Hold",
-    "HoldAndDrain": "HoldAndDrain",
-}
-_WITHIN: Final[Mapping[str, Within]] = {
-    "Never": "Never",
-    "LowerPriority": "LowerPriority",
-    "LowerOrNewerEqualPriority": "LowerOrNewerEqualPriority",
-}
-_RECLAIM: Final[Mapping[str, Reclaim]] = {
-    "Never": "Never",
-    "LowerPriority": "LowerPriority",
-    "Any": "Any",
-}
-_BORROW: Final[Mapping[str, Borrow]] = {"Never": "Never", "LowerPriority": "LowerPriority"}
-_SEARCH: Final[Mapping[str, Search]] = {
-    "MayStopSearch": "MayStopSearch",
-    "TryNextFlavor": "TryNextFlavor",
-}
+STOP_POLICIES: Final[Mapping[str, StopPolicy]] = words(StopPolicy)
+_WITHIN: Final[Mapping[str, WithinClusterQueue]] = words(WithinClusterQueue)
+_RECLAIM: Final[Mapping[str, ReclaimWithinCohort]] = words(ReclaimWithinCohort)
+_BORROW: Final[Mapping[str, BorrowPolicy]] = words(BorrowPolicy)
+_PREFERENCES: Final[Mapping[str, Preference]] = words(Preference)
+_STRATEGIES: Final[Mapping[str, QueueingStrategy]] = words(QueueingStrategy)
 # v1beta1 says what to do instead of when to stop; it means the same.
-_SEARCH_BORROW: Final[Mapping[str, Search]] = {**_SEARCH, "Borrow": "MayStopSearch"}
-_SEARCH_PREEMPT: Final[Mapping[str, Search]] = {**_SEARCH, "Preempt": "MayStopSearch"}
-_PREFERENCES: Final[Mapping[str, Preference]] = {
-    "BorrowingOverPreemption": "BorrowingOverPreemption",
-    "PreemptionOverBorrowing": "PreemptionOverBorrowing",
+_SEARCH_BORROW: Final[Mapping[str, FlavorSearch]] = {
+    **words(FlavorSearch),
+    "Borrow": "MayStopSearch",
 }
-_STRATEGIES: Final[Mapping[str, Strategy]] = {
-    "BestEffortFIFO": "BestEffortFIFO",
-    "StrictFIFO": "StrictFIFO",
+_SEARCH_PREEMPT: Final[Mapping[str, FlavorSearch]] = {
+    **words(FlavorSearch),
+    "Preempt": "MayStopSearch",
 }
 _ADMISSION_MODES: Final = {"UsageBasedAdmissionFairSharing": True, "NoAdmissionFairSharing": False}
 
 
-def read_cluster_queue(top: Cursor) -> ClusterQueueObject | None:
-    """Read a ClusterQueue of v1beta2 or v1beta1; None if it has no usable name."""
+@reads_named
+def read_cluster_queue(top: Cursor, metadata: Metadata) -> ClusterQueueObject:
+    """Read a ClusterQueue of v1beta2 or v1beta1."""
     is_old = top.text("apiVersion", "").endswith("/v1beta1")
-    top.ignore("kind", "status")
-    metadata = read_metadata(top)
+    top.ignore("status")
     spec = top.mapping("spec")
     names = ("cohort", "cohortName") if is_old else ("cohortName", "cohort")
     cohort_field, cohort = read_renamed(spec, *names)
@@ -81,9 +65,6 @@ def read_cluster_queue(top: Cursor) -> ClusterQueueObject | None:
     weight = read_fair_weight(spec)
     rules = _rules(spec, read.groups)
     without_effect = _without_effect(spec, rules)
-    top.finish()
-    if not metadata.name:
-        return None
     return ClusterQueueObject(
         source=top.source,
         name=metadata.name,
@@ -308,11 +289,11 @@ def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(map(quote, names[:8])) + (", ..." if len(names) > 8 else "") or "none"
 
 
-def read_cohort(top: Cursor) -> CohortObject | None:
-    """Read a Cohort of v1beta2, v1beta1 or v1alpha1; None if it has no usable name."""
+@reads_named
+def read_cohort(top: Cursor, metadata: Metadata) -> CohortObject:
+    """Read a Cohort of v1beta2, v1beta1 or v1alpha1."""
     is_old = top.text("apiVersion", "").endswith("/v1alpha1")
-    top.ignore("kind", "status")
-    metadata = read_metadata(top)
+    top.ignore("status")
     spec = top.mapping("spec")
     # v1alpha1 began with parent and renamed it later, so either is right there.
     has_old_name = is_old and spec.has("parent")
@@ -323,9 +304,6 @@ def read_cohort(top: Cursor) -> CohortObject | None:
     )
     read = read_resource_groups(spec, owner)
     weight = read_fair_weight(spec)
-    top.finish()
-    if not metadata.name:
-        return None
     return CohortObject(
         source=top.source,
         name=metadata.name,

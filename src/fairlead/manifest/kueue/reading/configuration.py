@@ -12,6 +12,7 @@ from fairlead.manifest.core.read_settings import positive_ms, protection_ms
 from fairlead.manifest.kueue.objects import KueueSettingsObject
 from fairlead.manifest.kueue.reading.shared_fields import given_fields
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import words
 from fairlead.manifest.text.path import Path, quote
 from fairlead.policy.kueue.settings import (
     BOTH_STRATEGIES,
@@ -23,7 +24,7 @@ from fairlead.policy.kueue.settings import (
 
 RequeuedBy: TypeAlias = Literal["Eviction", "Creation"]
 
-_REQUEUED_BY: Final[Mapping[str, RequeuedBy]] = {"Eviction": "Eviction", "Creation": "Creation"}
+_REQUEUED_BY: Final[Mapping[str, RequeuedBy]] = words(RequeuedBy)
 _VALID_STRATEGIES: Final[Mapping[tuple[str, ...], tuple[Strategy, ...]]] = {
     (): BOTH_STRATEGIES,
     BOTH_STRATEGIES: BOTH_STRATEGIES,

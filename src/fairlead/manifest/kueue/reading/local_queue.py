@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_objects import read_priority
 from fairlead.manifest.core.read_selector import read_taints, read_tolerations
 from fairlead.manifest.kueue.objects import (
@@ -17,10 +17,9 @@ from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import LocalQueue, ResourceFlavor
 
 
-def read_local_queue(top: Cursor) -> LocalQueueObject | None:
-    """Read a LocalQueue of v1beta2 or v1beta1; None if it has no usable name."""
-    top.ignore("apiVersion", "kind")
-    metadata = read_metadata(top)
+@reads_named
+def read_local_queue(top: Cursor, metadata: Metadata) -> LocalQueueObject:
+    """Read a LocalQueue of v1beta2 or v1beta1."""
     spec = top.mapping("spec", required=True)
     without_effect = given_fields(spec, "wallTimePolicy")
     stop_policy = spec.choice("stopPolicy", STOP_POLICIES, "None")
@@ -35,9 +34,6 @@ def read_local_queue(top: Cursor) -> LocalQueueObject | None:
         consumed_billionths=consumed,
         consumed_at_ms=consumed_at_ms,
     )
-    top.finish()
-    if not metadata.name:
-        return None
     return LocalQueueObject(
         source=top.source, local_queue=local_queue, without_effect=without_effect
     )
@@ -73,10 +69,10 @@ def _amount(resources: Cursor, name: str) -> int:
     return 0
 
 
-def read_flavor(top: Cursor) -> FlavorObject | None:
-    """Read a ResourceFlavor of v1beta2 or v1beta1; None if it has no usable name."""
-    top.ignore("apiVersion", "kind", "status")
-    metadata = read_metadata(top)
+@reads_named
+def read_flavor(top: Cursor, metadata: Metadata) -> FlavorObject:
+    """Read a ResourceFlavor of v1beta2 or v1beta1."""
+    top.ignore("status")
     spec = top.mapping("spec")
     flavor = ResourceFlavor(
         name=metadata.name,
@@ -87,17 +83,13 @@ def read_flavor(top: Cursor) -> FlavorObject | None:
     )
     topology = ("topologyName",) if flavor.topology_name else ()
     without_effect = given_fields(spec, *topology, "resourceWeights")
-    top.finish()
-    if not metadata.name:
-        return None
     return FlavorObject(source=top.source, flavor=flavor, without_effect=without_effect)
 
 
-def read_workload_priority_class(top: Cursor) -> WorkloadPriorityClassObject | None:
-    """Read a workload priority class; None if it has no usable name."""
-    top.ignore("apiVersion", "kind", "description")
-    found = WorkloadPriorityClassObject(
-        source=top.source, name=read_metadata(top).name, value=read_priority(top)
+@reads_named
+def read_workload_priority_class(top: Cursor, metadata: Metadata) -> WorkloadPriorityClassObject:
+    """Read a workload priority class."""
+    top.ignore("description")
+    return WorkloadPriorityClassObject(
+        source=top.source, name=metadata.name, value=read_priority(top)
     )
-    top.finish()
-    return found if found.name else None

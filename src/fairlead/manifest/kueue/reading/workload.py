@@ -1,15 +1,16 @@
 """Reads Kueue's Workload: what is wanted, and what of it has quota."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
-from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_pod_spec import read_node_name, read_pod_spec
 from fairlead.manifest.kueue.objects import KueuePodSet, KueueWorkloadObject, PriorityClassKind
 from fairlead.manifest.kueue.reading.shared_fields import given_fields
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import words
 from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.quantity import show_amount
@@ -234,10 +235,9 @@ _SOURCES: Final[Mapping[str, PriorityClassKind]] = {
     "kueue.x-k8s.io/workloadpriorityclass": "WorkloadPriorityClass",
     "scheduling.k8s.io/priorityclass": "PriorityClass",
 }
-_CLASS_KINDS: Final[Mapping[str, PriorityClassKind]] = {
-    "WorkloadPriorityClass": "WorkloadPriorityClass",
-    "PriorityClass": "PriorityClass",
-}
+_CLASS_KINDS: Final[Mapping[str, PriorityClassKind]] = words(
+    Literal["WorkloadPriorityClass", "PriorityClass"]
+)
 # Only after these does an evicted workload queue up behind those that came meanwhile.
 _REQUEUING_REASONS: Final = frozenset({"PodsReadyTimeout", "AdmissionCheck"})
 _PREEMPTING_REASON: Final = "WaitingForPreemptedWorkloads"
@@ -275,17 +275,16 @@ def read_conditions(status: Cursor) -> Conditions:
     return Conditions(true=found["True"], false=found["False"])
 
 
-def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
-    """Read a Workload of v1beta2 or v1beta1; None if it has no usable name."""
-    top.ignore("apiVersion", "kind")
-    metadata = read_metadata(top)
+@reads_named
+def read_kueue_workload(top: Cursor, metadata: Metadata) -> KueueWorkloadObject:
+    """Read a Workload of v1beta2 or v1beta1."""
     spec, status = top.mapping("spec"), top.mapping("status")
     status.ignore(*status.keys())  # a status may have fields of later versions
     conditions = read_conditions(status)
     admission = _admission(status, conditions.true)
     priority_class, class_path, class_kind = _priority_class(spec)
     pod_sets = read_pod_sets(spec, metadata.namespace, admission, read_reclaimable(status))
-    found = KueueWorkloadObject(
+    return KueueWorkloadObject(
         source=top.source,
         identity=metadata.identity,
         namespace=metadata.namespace,
@@ -314,8 +313,6 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
             *(path for pod_set in pod_sets for path in pod_set.without_effect),
         ),
     )
-    top.finish()
-    return found if metadata.name else None
 
 
 def _admission(status: Cursor, conditions: Mapping[str, Condition]) -> Admission | None:
