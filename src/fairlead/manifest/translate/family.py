@@ -102,6 +102,9 @@ class Remarks:
         for found in self._by_subject.values():
             yield from found
 
+    def __contains__(self, subject: Hashable) -> bool:
+        return subject in self._by_subject
+
     def note(self, subject: Hashable, read: Callable[[Findings], T]) -> T:
         """Return what *read* does, and keep what it finds as all that is found about *subject*."""
         findings = Findings() if self.shared is None else self.shared

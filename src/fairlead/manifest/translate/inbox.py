@@ -1,6 +1,6 @@
 """Takes in facts about single objects: reads them, and keeps their last valid versions.
 
-A fact is of no effect if it is no news (see `versions`). What is wrong with an object is a finding
+A fact is of no effect if it is no news (see `Versions`). What is wrong with an object is a finding
 on that object alone. Its last valid version goes on to count; only where a pod is, and whether it
 leaves or has ended, is taken from the latest. An object that was never valid is not there, but for
 pods, groups and Workloads: these are taken as far as they could be read, so that their workload can
@@ -8,6 +8,7 @@ be seen waiting.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -47,7 +48,14 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class Versions:
-    """The versions in which objects were seen last, and the uids of those that went lately."""
+    """The versions in which objects were seen last, and the uids of those that went lately.
+
+    A watch delivers the changes of one kind in order. But an answer to a write of ours may overtake
+    it, a new watch repeats what was known, and an object may be replaced by another of the same
+    name. So a fact counts if it is of a later version than the one that is known, be it of another
+    object. API servers promise that two resourceVersions can be compared as numbers; one that is no
+    number is taken as it comes.
+    """
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
@@ -153,7 +161,11 @@ class _Version(NamedTuple):
 
 
 class Inbox:
-    """The facts of a cluster as they come, until the state is brought in line with them."""
+    """The facts of a cluster as they come, until the state is brought in line with them.
+
+    Objects of two API groups may be one thing to us. Of several with one name, the first by API
+    group counts that was ever valid; if none was, the first.
+    """
 
     def __init__(
         self, policy: PolicyName, mirror: Mirror, head_types: tuple[type, ...], remarks: Remarks
@@ -165,10 +177,8 @@ class Inbox:
         self._remarks = remarks
         self._versions = Versions()
         self._names: dict[ObjectKey, TypedName] = {}  # of objects that could be read
-        self._faults: dict[TypedName, Finding] = {}
-        self._never_valid: set[TypedName] = set()  # and in the mirror all the same
-        self._owners: dict[TypedName, ObjectKey] = {}  # which object counts under a name
-        self._rivals: dict[ObjectKey, _Version] = {}  # of objects whose name another one has
+        self._known: dict[TypedName, dict[ObjectKey, _Version]] = {}  # nearly always one
+        self._faults: dict[TypedName, Finding] = {}  # of the objects that count
         self._changes: list[Change] = []
 
     def changed(self, document: Document) -> None:
@@ -187,16 +197,7 @@ class Inbox:
         objects = identified.read(findings)
         wrong = next((each for each in findings if each.severity == "error"), None)
         for found in objects:
-            name = type(found), found.key()
-            self._names[key] = name
-            if not self._owns(key, name, is_valid=wrong is None):
-                self._note_rival(key, found, wrong)
-            elif wrong is None:
-                is_repaired = self._faults.pop(name, None) is not None
-                self._never_valid.discard(name)
-                self.put(found, is_fault_new=is_repaired)
-            else:
-                self._note_fault(name, found, wrong)
+            self._note(key, found, wrong)
         self._remarks.put(key, tuple(findings))
 
     def removed(self, document: Document) -> None:
@@ -242,109 +243,63 @@ class Inbox:
         faults = (self._faults.get((type(each), each.key())) for each in objects)
         return next((each for each in faults if each is not None), None)
 
-    def _note_fault(self, name: TypedName, found: Object, wrong: Finding) -> None:
-        self._faults[name] = wrong
-        known = self._mirror.get(*name)
-        if known is not None and name not in self._never_valid:
-            # Its workload is to be looked at again, be it that nothing else is new.
-            self.put(_in_its_place(known, found), is_fault_new=True)
-        elif isinstance(found, self._shown_types):
-            self._never_valid.add(name)
-            self.put(found)
+    def _note(self, key: ObjectKey, found: Object, wrong: Finding | None) -> None:
+        """Keep a version of an object, which is *wrong* or valid, and see which one counts."""
+        name = self._names[key] = type(found), found.key()
+        known = self._known.setdefault(name, {})
+        before = known.get(key)
+        if wrong is not None and before is not None and before.is_valid:
+            known[key] = _Version(_in_its_place(before.found, found), wrong, is_valid=True)
+        elif wrong is None or isinstance(found, self._shown_types):
+            known[key] = _Version(found, wrong, is_valid=wrong is None)
+        self._choose(name)
 
     def _drop(self, key: ObjectKey) -> None:
         """Let an object be gone, in all of its versions."""
         self._remarks.put(key, ())
         name = self._names.pop(key, None)
-        if name is None:
+        if name is not None and self._known.get(name, {}).pop(key, None) is not None:
+            self._remarks.put(("rival", key), ())
+            self._choose(name)
+
+    def _choose(self, name: TypedName) -> None:
+        """Let the object count that comes first of those with one name."""
+        known = self._known[name]
+        if not known:
+            del self._known[name]
+            self._faults.pop(name, None)
+            before = self._mirror.drop(*name)
+            if before is not None:
+                self._changes.append((before, None))
             return
-        self._rivals.pop(key, None)
-        self._remarks.put(("rival", key), ())
-        if self._owners.get(name) == key:
-            self._take_out(name)
-            self._promote_rival(name)
-
-    def _take_out(self, name: TypedName) -> _Version | None:
-        """Let no object count under a name; returns what counted, if anything did."""
-        del self._owners[name]
-        wrong = self._faults.pop(name, None)
-        is_valid = name not in self._never_valid
-        self._never_valid.discard(name)
-        before = self._mirror.drop(*name)
-        if before is None:
-            return None
-        self._changes.append((before, None))
-        return _Version(before, wrong, is_valid)
-
-    def _owns(self, key: ObjectKey, name: TypedName, *, is_valid: bool) -> bool:
-        """Return whether an object counts under its name.
-
-        Of several it is the first one by API group that was ever valid; if none was, the first.
-        """
-        owner = self._owners.setdefault(name, key)
-        if owner == key:
-            return True
-        has_valid = self._mirror.get(*name) is not None and name not in self._never_valid
-        is_valid = is_valid or (key in self._rivals and self._rivals[key].is_valid)
-        if (not has_valid, _rank(owner)) <= (not is_valid, _rank(key)):
-            return False
-        former = self._take_out(name)
-        self._owners[name] = key
-        self._rivals.pop(key, None)
-        self._remarks.put(("rival", key), ())
-        if former is not None:
-            self._rivals[owner] = former
-        self._tell_rivals(name)
-        return True
-
-    def _note_rival(self, key: ObjectKey, found: Object, wrong: Finding | None) -> None:
-        """Keep an object whose name another object has, which counts until it is gone."""
-        known = self._rivals.get(key)
-        if wrong is None:
-            self._rivals[key] = _Version(found, None, is_valid=True)
-        elif known is not None and known.is_valid:
-            self._rivals[key] = known._replace(wrong=wrong)
-        elif isinstance(found, self._shown_types):
-            self._rivals[key] = _Version(found, wrong, is_valid=False)
-        self._tell_rivals(self._names[key])
-
-    def _tell_rivals(self, name: TypedName) -> None:
-        """Report each object that does not count because another one has its name."""
-        for key in self._rivals_of(name):
-            self._tell_rival(key, self._owners[name])
-
-    def _tell_rival(self, key: ObjectKey, owner: ObjectKey) -> None:
-        self._remarks.note(
-            ("rival", key),
-            lambda findings: self._rivals[key].found.source.report(
-                findings,
-                "warning",
-                "no-effect",
-                ("metadata", "name"),
-                f"found a second {key.kind} in the place of one; "
-                f"{owner.name} of {owner.group} counts",
-                "remove one of the two",
-            ),
-        )
-
-    def _rivals_of(self, name: TypedName) -> list[ObjectKey]:
-        return [key for key in self._rivals if self._names[key] == name]
-
-    def _promote_rival(self, name: TypedName) -> None:
-        """Let another object count, if there is one, whose name was taken so far."""
-        keys = self._rivals_of(name)
-        if not keys:
-            return
-        key = min(keys, key=lambda each: (not self._rivals[each].is_valid, _rank(each)))
-        found, wrong, is_valid = self._rivals.pop(key)
-        self._owners[name] = key
-        self._remarks.put(("rival", key), ())
+        owner = min(known, key=lambda key: (not known[key].is_valid, _rank(key)))
+        found, wrong, _ = known[owner]
+        is_fault_new = self._faults.get(name) != wrong
         if wrong is not None:
             self._faults[name] = wrong
-        if not is_valid:
-            self._never_valid.add(name)
-        self.put(found)
-        self._tell_rivals(name)
+        elif is_fault_new:
+            del self._faults[name]
+        self.put(found, is_fault_new=is_fault_new)
+        if len(known) > 1 or ("rival", owner) in self._remarks:
+            self._tell_rivals(known, owner)
+
+    def _tell_rivals(self, known: dict[ObjectKey, _Version], owner: ObjectKey) -> None:
+        """Report each object that does not count because another one has its name."""
+        self._remarks.put(("rival", owner), ())
+        for key, (found, _, _) in known.items():
+            if key != owner:
+                self._remarks.note(("rival", key), partial(_report_rival, found, key, owner))
+
+
+def _report_rival(found: Object, key: ObjectKey, owner: ObjectKey, findings: Findings) -> None:
+    found.source.report(
+        findings,
+        "warning",
+        "no-effect",
+        ("metadata", "name"),
+        f"found a second {key.kind} in the place of one; {owner.name} of {owner.group} counts",
+        "remove one of the two",
+    )
 
 
 def _rank(key: ObjectKey) -> tuple[int, str, str]:
