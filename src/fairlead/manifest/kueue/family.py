@@ -5,7 +5,7 @@ Nodes are known all the same: for advice, and for placing pods later. Pods that 
 manage take their part of them.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Final
 
 import msgspec
@@ -23,7 +23,6 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assembly.checks import advise_kueue, warn_of_missing, warn_of_no_effect
 from fairlead.manifest.kueue.assembly.objects import (
     KueueObjects,
-    kueue_objects,
     refuse_cohort_cycles,
 )
 from fairlead.manifest.kueue.assembly.queues import model_queues, quota_axes
@@ -70,12 +69,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
     def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
         """Read the objects of *mirror*."""
         super().__init__(mirror, rules)
-        self._cohorts: Mapping[str, CohortObject] = {}  # without cycles
-
-    @property
-    def objects(self) -> KueueObjects:
-        """All objects by name."""
-        return kueue_objects(self.mirror, self._cohorts)
+        self.objects = KueueObjects(mirror, {})  # its cohorts have no cycles
 
     @property
     def settings(self) -> KueueSettings:
@@ -91,7 +85,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
     def _read_cohorts(self, findings: Findings) -> None:
         cohorts = self.mirror.of(CohortObject)
         refuse_cohort_cycles(cohorts, findings)
-        self._cohorts = without_cycles(cohorts, self._cohorts)
+        self.objects.cohorts = without_cycles(cohorts, self.objects.cohorts)
 
     def unit_of(self, each: Object) -> UnitKey:
         """Return the object itself."""
@@ -165,14 +159,14 @@ class KueueFamily(Family[KueueWorkloadObject]):
         """Report what is wrong among the objects, before any of them is translated."""
         cohorts = self.mirror.of(CohortObject)
         refuse_cohort_cycles(cohorts, findings)
-        objects = kueue_objects(self.mirror, cohorts)
+        objects = KueueObjects(self.mirror, cohorts)
         warn_of_missing(objects, findings)
         warn_of_no_effect(objects, findings)
         refuse_too_many_pods(objects.unfinished_workloads(), findings)
 
     def complete(self, state: ClusterState, findings: Findings) -> None:
         """Advise on the objects and the state that they became."""
-        advise_kueue(kueue_objects(self.mirror, self.mirror.of(CohortObject)), state, findings)
+        advise_kueue(KueueObjects(self.mirror, self.mirror.of(CohortObject)), state, findings)
 
     def observe(
         self, part: KueueWorkloadObject, measures: Measures, findings: Findings

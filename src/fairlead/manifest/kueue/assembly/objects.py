@@ -21,19 +21,30 @@ from fairlead.manifest.translate.family import Mirror
 from fairlead.policy.kueue.settings import KueueSettings
 
 
-class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
+class KueueObjects:
     """What there is for Kueue's rules. Local queues and workloads go by ``namespace/name``."""
 
-    cluster_queues: Mapping[str, ClusterQueueObject]
-    cohorts: Mapping[str, CohortObject]
-    flavors: Mapping[str, FlavorObject]
-    local_queues: Mapping[str, LocalQueueObject]
-    workloads: Mapping[str, KueueWorkloadObject]
-    workload_classes: Mapping[str, WorkloadPriorityClassObject]
-    priority_classes: Mapping[str, PriorityClassObject]
-    namespaces: Mapping[str, NamespaceObject]
-    configuration: KueueSettingsObject | None
-    own_settings: SettingsObject | None
+    def __init__(self, mirror: Mirror, cohorts: Mapping[str, CohortObject]) -> None:
+        """Look at the objects of *mirror*, of its cohorts only at *cohorts*. Copies nothing."""
+        self._mirror = mirror
+        self.cohorts = cohorts
+        self.cluster_queues = mirror.of(ClusterQueueObject)
+        self.flavors = mirror.of(FlavorObject)
+        self.local_queues = mirror.of(LocalQueueObject)
+        self.workloads = mirror.of(KueueWorkloadObject)
+        self.workload_classes = mirror.of(WorkloadPriorityClassObject)
+        self.priority_classes = mirror.of(PriorityClassObject)
+        self.namespaces = mirror.of(NamespaceObject)
+
+    @property
+    def configuration(self) -> KueueSettingsObject | None:
+        """Kueue's Configuration; None: there is none."""
+        return self._mirror.single(KueueSettingsObject)
+
+    @property
+    def own_settings(self) -> SettingsObject | None:
+        """Fairlead's own Settings; None: there are none."""
+        return self._mirror.single(SettingsObject)
 
     @property
     def settings(self) -> KueueSettings:
@@ -52,19 +63,3 @@ class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
 def refuse_cohort_cycles(cohorts: Mapping[str, CohortObject], findings: Findings) -> None:
     """Report an error for each cycle of cohorts."""
     refuse_cycles(list(cohorts.values()), "Cohort", lambda each: each.parent_path, findings)
-
-
-def kueue_objects(mirror: Mirror, cohorts: Mapping[str, CohortObject]) -> KueueObjects:
-    """Return the objects of *mirror*, of its cohorts only *cohorts*. Copies nothing."""
-    return KueueObjects(
-        cluster_queues=mirror.of(ClusterQueueObject),
-        cohorts=cohorts,
-        flavors=mirror.of(FlavorObject),
-        local_queues=mirror.of(LocalQueueObject),
-        workloads=mirror.of(KueueWorkloadObject),
-        workload_classes=mirror.of(WorkloadPriorityClassObject),
-        priority_classes=mirror.of(PriorityClassObject),
-        namespaces=mirror.of(NamespaceObject),
-        configuration=mirror.single(KueueSettingsObject),
-        own_settings=mirror.single(SettingsObject),
-    )
