@@ -37,7 +37,7 @@ def planned(*objects: str) -> dict[str, str]:
     assert isinstance(assembled.settings, KaiSettings)
     only_idle = replace(assembled.settings, actions=("allocate",))
     plan = make_policy(only_idle).plan(assembled.state, 0)
-    rows = plan_rows(assembled.state, plan)
+    rows = plan_rows(assembled.state, plan.decisions)
     return {row.workload: row.where or row.why for row in rows}
 
 

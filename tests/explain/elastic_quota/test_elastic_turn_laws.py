@@ -21,11 +21,15 @@ RULES = {"OverMax": "max", "PoolExhausted": "pool"}
 def check_refusal(turn: ElasticTurn, rule: str, compared: Comparison) -> None:
     """Check that the rule which refused is told with the numbers of the reason, and is broken."""
     terms = {term.name: term.amount for term in compared.left}
-    (line,) = [each for each in turn.rules if (each.rule, each.axis) == (rule, compared.axis)]
+    lines = [each for each in turn.rules if each.rule == rule]
+    (line,) = [each for each in lines if each.numbers.axis == compared.axis]
     names = ("used", "used by all", "used by all who stay")
-    assert line.used == next(terms[name] for name in names if name in terms)
-    assert line.nominated == terms.get("nominated", 0)
-    assert (line.request, line.bound) == (terms["request"], compared.right.amount)
+    assert line.numbers.amounts == {
+        "used": next(terms[name] for name in names if name in terms),
+        "nominated": terms.get("nominated", 0),
+        "request": terms["request"],
+        "bound": compared.right.amount,
+    }
     assert not line.holds
     before = turn.rules[: turn.rules.index(line)]
     assert all(each.holds for each in before if each.rule == "max" != rule), "max goes first"

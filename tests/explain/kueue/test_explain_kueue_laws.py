@@ -81,7 +81,7 @@ def test_the_numbers_are_those_of_the_moment_that_decided(
         taken = [line for line in tried if line.is_taken]
         match view.seeks:
             case Start():
-                assert all(line.asks <= line.available for line in taken)
+                assert not any(line.lacks_quota() for line in taken)
                 assert {line.judged for line in taken} <= {"fits", "fits by borrowing"}
             case Reserve():
                 assert any(line.judged == "fits after preemption" for line in taken)
@@ -89,12 +89,12 @@ def test_the_numbers_are_those_of_the_moment_that_decided(
                 assert not taken
                 for told in reason.comparisons:
                     assert told.axis is not None
-                    asked = {line.asks for line in tried if line.axis == told.axis}
-                    assert told.left[0].amount in asked
+                    numbers = [line.numbers for line in tried if line.numbers.axis == told.axis]
+                    assert told.left[0].amount in {each.amounts["asks"] for each in numbers}
                     path = paths[told.axis]
-                    own = path.levels[0]
-                    number = own.potential if reason.code == EXCEEDS_MAX_QUOTA else own.available
-                    assert (path.ends_at, number) == (told.queue, told.right.amount)
+                    own = path.levels[view.workload.queue].amounts
+                    number = "potential" if reason.code == EXCEEDS_MAX_QUOTA else "available"
+                    assert (path.ends_at, own[number]) == (told.queue, told.right.amount)
 
 
 @settings(max_examples=scale_examples(30), deadline=None)

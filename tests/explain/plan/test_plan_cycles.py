@@ -67,7 +67,9 @@ def told(policy: Policy, state: ClusterState, most: int = 9) -> list[list[str]]:
     """Return, cycle by cycle, what is decided about whom."""
     cycles = []
     for plan in plan_cycles(policy, state, 0, most):
-        cycles.append([f"{row.decision} {row.workload}" for row in plan_rows(state, plan)])
+        cycles.append(
+            [f"{row.decision} {row.workload}" for row in plan_rows(state, plan.decisions)]
+        )
         check_invariants(state)
     return cycles
 
@@ -88,7 +90,7 @@ def test_a_pod_that_was_deleted_from_a_job_that_goes_on_is_made_anew() -> None:
 
 def test_a_row_of_a_reservation_says_who_has_to_leave() -> None:
     policy, state = world(pod("a-gone", 4, DELETED, "n1"), pod("b-next", 3, ""))
-    (row,) = plan_rows(state, policy.plan(state, 0))
+    (row,) = plan_rows(state, policy.plan(state, 0).decisions)
     assert row.why.endswith("allocated 0 + request 3 <= quota 4; when x/pod/a-gone has left")
 
 
@@ -102,7 +104,7 @@ def test_a_row_of_a_reservation_says_who_has_to_leave() -> None:
 def test_a_row_names_three_who_leave_and_counts_the_rest(leaving: int, text: str) -> None:
     gone = [pod(f"gone-{at}", 4 // leaving, DELETED, "n1") for at in range(leaving)]
     policy, state = world(*gone, pod("next", 4, ""))
-    (row,) = plan_rows(state, policy.plan(state, 0))
+    (row,) = plan_rows(state, policy.plan(state, 0).decisions)
     assert text in row.why
 
 
@@ -113,11 +115,11 @@ def test_it_ends_after_the_number_of_cycles_that_is_asked_for() -> None:
 
 def test_one_node_is_spoken_of_as_one() -> None:
     policy, state = world(pod("large", 9, ""))
-    (row,) = plan_rows(state, policy.plan(state, 0))
+    (row,) = plan_rows(state, policy.plan(state, 0).decisions)
     assert row.why.startswith("fits no node: 1 of 1 node has too little free nvidia.com/gpu; ")
 
 
 def test_a_job_that_asks_for_nothing_has_no_numbers_in_its_reason() -> None:
     policy, state = world(pod("idle", 0, ""))
-    (row,) = plan_rows(state, policy.plan(state, 0))
+    (row,) = plan_rows(state, policy.plan(state, 0).decisions)
     assert row.why == "within the quota of a"

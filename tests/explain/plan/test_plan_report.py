@@ -78,9 +78,9 @@ def test_a_reservation_says_what_it_waits_for(
     for name in foreign:
         state.apply(ForeignPodChanged(foreign_pod(name, "n1", (0, 0), leaving=True)))
     plan = Plan(taken_ms=0, decisions=(decision,))
-    (row,) = plan_rows(state, plan)
+    (row,) = plan_rows(state, plan.decisions)
     assert row.why == f"within the quota of team; {why}"
-    (document,) = decision_documents(state, plan)
+    (document,) = decision_documents(state, plan.decisions)
     assert isinstance(document, dict)
     assert document["waitsFor"] == leaving
     assert document.get("waitsForForeignPods", []) == foreign
@@ -196,12 +196,12 @@ def running(*counts: int) -> ClusterState:
 def test_pods_without_a_node_are_shown_with_their_flavors(
     state: ClusterState, decision: Decision, pods: str, where: str
 ) -> None:
-    (row,) = plan_rows(state, Plan(taken_ms=0, decisions=(decision,)))
+    (row,) = plan_rows(state, [decision])
     assert (row.pods, row.where) == (pods, where)
 
 
 def document(state: ClusterState, decision: Decision) -> dict[str, object]:
-    (found,) = decision_documents(state, Plan(taken_ms=0, decisions=(decision,)))
+    (found,) = decision_documents(state, [decision])
     assert isinstance(found, dict)
     return found
 

@@ -78,7 +78,8 @@ def command(
     from fairlead.cli.output.document import print_document
 
     plans = [
-        (plan, decision_documents(state, plan)) for plan in plan_cycles(planner, state, now, cycles)
+        (plan, decision_documents(state, plan.decisions))
+        for plan in plan_cycles(planner, state, now, cycles)
     ]
     print_document(plan_document(assembled.policy, plans), output)
 
@@ -93,7 +94,7 @@ def _print_tables(
 
 
 def _table(state: ClusterState, plan: Plan, where: str, *, wide: bool) -> str:
-    rows = plan_rows(state, plan)
+    rows = plan_rows(state, plan.decisions)
     if not rows:
         return "nothing waits"
     head = ("DECISION", "JOB", "QUEUE", "PODS", where, "WHY")

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fairlead.explain.elastic_quota.turn import ElasticJobView
-from fairlead.explain.text.amounts import amount_text, by_interest
+from fairlead.explain.text.amounts import AxisNumbers, amount_text, by_interest
 from fairlead.explain.text.explanation import Section
 from fairlead.explain.text.names import first_few
 from fairlead.model.axes import Axis, QueueName
@@ -15,15 +15,6 @@ from fairlead.policy.elastic_quota.api import PlanningContext, keeps_min
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 Protection: TypeAlias = Literal["none", "others first", "never asked"]
-
-
-class HeldLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What a workload and its namespace use on one axis."""
-
-    axis: Axis
-    held: int
-    used: int  # by the namespace; who is leaving counts as gone, if claims count it so
-    guaranteed: int
 
 
 class Claimant(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +28,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
     """How a workload that has places stands; without a quota there are no lines."""
 
     queue: QueueName | None
-    lines: tuple[HeldLine, ...]
+    lines: tuple[AxisNumbers, ...]  # held by it; used by its namespace, with its min
     is_over_min: bool
     keeps_min: bool  # whether its namespace keeps its min without any one of its pods
     protection: Protection  # what follows if it does not
@@ -71,7 +62,7 @@ def elastic_holding(view: ElasticJobView) -> Holding | None:
     return Holding(
         queue=queue,
         lines=tuple(
-            HeldLine(axis=axis, held=held[at], used=used[at], guaranteed=least[at])
+            AxisNumbers(axis, {"held": held[at], "used": used[at], "min": least[at]})
             for axis, at in ((axis, axes.index(axis)) for axis in by_interest(axes))
             if held[at]
         ),
@@ -111,21 +102,14 @@ def holding_section(holding: Holding) -> Section:
         return Section(title=title, remarks=(remark,))
     head = ("RESOURCE", "IT USES", "ITS NAMESPACE USES", "MIN", "BORROWED")
     rows = [
-        (
-            str(line.axis),
-            *(
-                amount_text(line.axis, amount)
-                for amount in (
-                    line.held,
-                    line.used,
-                    line.guaranteed,
-                    max(0, line.used - line.guaranteed),
-                )
-            ),
-        )
+        (str(line.axis), *line.texts(), amount_text(line.axis, _borrowed(line)))
         for line in holding.lines
     ]
     return Section(title=title, table=(head, *rows), remarks=tuple(_remarks(holding)))
+
+
+def _borrowed(line: AxisNumbers) -> int:
+    return max(0, (line.amounts["used"] or 0) - (line.amounts["min"] or 0))
 
 
 def _remarks(holding: Holding) -> list[str]:
@@ -158,15 +142,7 @@ def holding_document(holding: Holding) -> dict[str, object]:
         "overMin": holding.is_over_min,
         "keepsMin": holding.keeps_min,
         "protection": holding.protection,
-        "resources": [
-            {
-                "resource": str(line.axis),
-                "held": format_amount(line.axis.resource, line.held),
-                "used": format_amount(line.axis.resource, line.used),
-                "min": format_amount(line.axis.resource, line.guaranteed),
-            }
-            for line in holding.lines
-        ],
+        "resources": [line.document() for line in holding.lines],
         "claimants": [
             {"queue": each.queue, "below": _amounts(each.below)} for each in holding.claimants
         ],

@@ -22,13 +22,11 @@ from fairlead.explain.jobs.answer import (
 from fairlead.explain.jobs.nodes import node_table, room_document
 from fairlead.explain.plan.pods import places_section
 from fairlead.explain.plan.report import decision_documents
-from fairlead.explain.text.amounts import amount_text
 from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.explain.text.names import first_few
 from fairlead.explain.text.reasons import reason_text, verb_agrees
 from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Decision, Plan, Reserve
-from fairlead.model.quantity import format_amount
+from fairlead.model.plan import Reserve
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.api import NodeOutcome, Outcome
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
@@ -69,18 +67,14 @@ def explain_elastic_job(
         data={
             "job": job,
             "queue": view.workload.queue,
-            "decisions": _documents(view, view.decisions),
-            "victims": _documents(view, view.victims),
+            "decisions": decision_documents(state, view.decisions),
+            "victims": decision_documents(state, view.victims),
             "holding": None if holding is None else holding_document(holding),
             "turn": None if turn is None else _turn_document(view, turn),
             "before": before,
-            "gainers": _documents(view, view.gainers()),
+            "gainers": decision_documents(state, view.gainers()),
         },
     )
-
-
-def _documents(view: ElasticJobView, decisions: Sequence[Decision]) -> list[object]:
-    return decision_documents(view.state, Plan(taken_ms=view.now_ms, decisions=tuple(decisions)))
 
 
 def _before(view: ElasticJobView) -> list[TurnBefore]:
@@ -125,9 +119,8 @@ def _rules_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
 
 def _rule_row(view: ElasticJobView, line: RuleLine) -> tuple[str, ...]:
     rule = "all mins" if line.rule == "pool" else f"{line.rule} of {view.workload.queue}"
-    numbers = (line.used, line.nominated, line.request, line.bound)
-    texts = [amount_text(line.axis, number) for number in numbers]
-    return (rule, str(line.axis), "within" if line.holds else "over", *texts)
+    holds = "within" if line.holds else "over"
+    return (rule, str(line.numbers.axis), holds, *line.numbers.texts())
 
 
 def _asked_remark(view: ElasticJobView, turn: ElasticTurn) -> str:
@@ -221,7 +214,10 @@ def _turn_document(view: ElasticJobView, turn: ElasticTurn) -> dict[str, object]
         "turn": view.line().index(view.workload.name) + 1,
         "turns": len(view.line()),
         "pods": turn.pods,
-        "rules": [_rule_document(line) for line in turn.rules],
+        "rules": [
+            {"rule": line.rule, **line.numbers.document(), "holds": line.holds}
+            for line in turn.rules
+        ],
         "asked": turn.asked,
         "overMin": turn.over_min,
         "nodes": turn.nodes,
@@ -235,17 +231,4 @@ def _turn_document(view: ElasticJobView, turn: ElasticTurn) -> dict[str, object]
             }
             for each in turn.tries
         ],
-    }
-
-
-def _rule_document(line: RuleLine) -> dict[str, object]:
-    resource = line.axis.resource
-    return {
-        "rule": line.rule,
-        "resource": str(line.axis),
-        "used": format_amount(resource, line.used),
-        "nominated": format_amount(resource, line.nominated),
-        "request": format_amount(resource, line.request),
-        "bound": None if line.bound is None else format_amount(resource, line.bound),
-        "holds": line.holds,
     }

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from fairlead.explain.jobs.nodes import POD_SLOTS, Free, NodeStanding
-from fairlead.explain.text.amounts import by_interest
+from fairlead.explain.text.amounts import AxisNumbers, by_interest
 from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, Axis, Limits, QueueName, WorkloadName
 from fairlead.model.plan import Evict, Reserve, Start, Tally, Wait
@@ -105,11 +105,7 @@ class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of one rule on one axis: used + nominated + request against a bound."""
 
     rule: Rule
-    axis: Axis
-    used: int  # of the pool: by all
-    nominated: int
-    request: int
-    bound: int | None
+    numbers: AxisNumbers  # used (of the pool: by all), nominated, request, bound
     holds: bool
 
 
@@ -199,11 +195,15 @@ def _lines(
         at = places[axis]
         yield RuleLine(
             rule=rule,
-            axis=axis,
-            used=used[at],
-            nominated=nominated[at],
-            request=request[at],
-            bound=bounds[at],
+            numbers=AxisNumbers(
+                axis,
+                {
+                    "used": used[at],
+                    "nominated": nominated[at],
+                    "request": request[at],
+                    "bound": bounds[at],
+                },
+            ),
             holds=not exceeds(used, more, bounds, (at,)),
         )
 

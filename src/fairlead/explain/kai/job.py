@@ -10,11 +10,10 @@ from fairlead.explain.jobs.answer import TurnBefore, claim_sections, job_answer,
 from fairlead.explain.jobs.nodes import NodeStanding, node_standings, node_table, room_document
 from fairlead.explain.plan.pods import places_section
 from fairlead.explain.plan.report import decision_documents
-from fairlead.explain.text.amounts import amount_text, number_text
+from fairlead.explain.text.amounts import AxisNumbers, number_text
 from fairlead.explain.text.explanation import Explanation, Section
-from fairlead.model.axes import Axis, QueueName, WorkloadName
-from fairlead.model.plan import Decision, Evict, Move, Plan, Tally
-from fairlead.model.quantity import format_amount
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.plan import Decision, Evict, Move, Tally
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.api import (
     Contender,
@@ -101,13 +100,7 @@ class GateLine(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     queue: QueueName
-    axis: Axis
-    allocated: int
-    non_preemptible: int
-    request: int
-    limit: int | None
-    quota: int | None
-    fair_share: int
+    numbers: AxisNumbers
     is_within_limit: bool
     is_within_quota: bool | None
 
@@ -194,13 +187,17 @@ class JobWatch:
                 fits_quota = quota is None or sums.non_preemptible[at] + more <= quota
                 yield GateLine(
                     queue=name,
-                    axis=state.axes.axes[at],
-                    allocated=sums.allocated[at],
-                    non_preemptible=sums.non_preemptible[at],
-                    request=more,
-                    limit=limit,
-                    quota=quota,
-                    fair_share=cycle.context.shares[name].fair_share[at],
+                    numbers=AxisNumbers(
+                        state.axes.axes[at],
+                        {
+                            "allocated": sums.allocated[at],
+                            "nonPreemptible": sums.non_preemptible[at],
+                            "request": more,
+                            "limit": limit,
+                            "quota": quota,
+                            "fairShare": cycle.context.shares[name].fair_share[at],
+                        },
+                    ),
                     is_within_limit=limit is None or sums.allocated[at] + more <= limit,
                     is_within_quota=None if workload.preemptible else fits_quota,
                 )
@@ -228,17 +225,13 @@ def explain_kai_job(
         data={
             "job": job,
             "queue": state.workloads[job].queue,
-            "decisions": _documents(state, watch.decisions, now_ms),
-            "victims": _documents(state, watch.victims, now_ms),
+            "decisions": decision_documents(state, watch.decisions),
+            "victims": decision_documents(state, watch.victims),
             "turns": len(turns),
             "turn": _turn_document(own),
             "before": watch.before,
         },
     )
-
-
-def _documents(state: ClusterState, decisions: Sequence[Decision], now_ms: int) -> list[object]:
-    return decision_documents(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
 
 
 def _order(turns: int, own: OwnTurn, before: list[TurnBefore]) -> Section:
@@ -263,15 +256,10 @@ def _gate_row(line: GateLine) -> tuple[str, ...]:
     if not line.is_within_limit:
         refused.append("over the limit")
     if line.is_within_quota is False:
-        held = amount_text(line.axis, line.non_preemptible)
+        (held,) = line.numbers.texts("nonPreemptible")
         refused.append(f"over the quota, of which {held} is not preemptible")
-    numbers = (line.allocated, line.request, line.limit, line.quota, line.fair_share)
-    return (
-        line.queue,
-        str(line.axis),
-        " and ".join(refused) or "pass",
-        *(amount_text(line.axis, number) for number in numbers),
-    )
+    texts = line.numbers.texts("allocated", "request", "limit", "quota", "fairShare")
+    return (line.queue, str(line.numbers.axis), " and ".join(refused) or "pass", *texts)
 
 
 def _turn_document(own: OwnTurn | None) -> dict[str, object] | None:
@@ -288,22 +276,9 @@ def _turn_document(own: OwnTurn | None) -> dict[str, object] | None:
 
 
 def _gate_document(line: GateLine) -> dict[str, object]:
-    amounts = {
-        "allocated": line.allocated,
-        "nonPreemptible": line.non_preemptible,
-        "request": line.request,
-        "limit": line.limit,
-        "quota": line.quota,
-        "fairShare": line.fair_share,
-    }
-    texts = {
-        name: None if amount is None else format_amount(line.axis.resource, amount)
-        for name, amount in amounts.items()
-    }
     return {
         "queue": line.queue,
-        "resource": str(line.axis),
-        **texts,
+        **line.numbers.document(),
         "withinLimit": line.is_within_limit,
         "withinQuota": line.is_within_quota,
     }

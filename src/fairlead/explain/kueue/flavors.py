@@ -6,10 +6,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from fairlead.explain.kueue.job_view import KueueJobView
-from fairlead.explain.text.amounts import amount_text
+from fairlead.explain.text.amounts import AxisNumbers, amounts_document
 from fairlead.explain.text.explanation import Section
-from fairlead.model.axes import Axis
-from fairlead.model.quantity import format_amount
 from fairlead.policy.kueue.api import (
     AssignmentMode,
     DemandReader,
@@ -26,12 +24,13 @@ class FlavorLine(msgspec.Struct, frozen=True, kw_only=True):
     """One resource of a pod set on one flavor."""
 
     pod_set: str
-    axis: Axis
     judged: str
     is_taken: bool
-    asks: int  # of all its pods, with what earlier pod sets took
-    available: int
-    potential: int
+    numbers: AxisNumbers  # asks: of all its pods, with what earlier pod sets took
+
+    def lacks_quota(self) -> bool:
+        """Return whether less is available than it asks for."""
+        return (self.numbers.amounts["asks"] or 0) > (self.numbers.amounts["available"] or 0)
 
 
 def flavors_tried(view: KueueJobView) -> list[FlavorLine]:
@@ -53,10 +52,10 @@ def flavor_section(view: KueueJobView, tried: list[FlavorLine]) -> Section:
     rows = [
         (
             line.pod_set,
-            line.axis.resource,
-            line.axis.flavor or "",
+            line.numbers.axis.resource,
+            line.numbers.axis.flavor or "",
             f"{line.judged}; taken" if line.is_taken else line.judged,
-            *(amount_text(line.axis, each) for each in (line.asks, line.available, line.potential)),
+            *line.numbers.texts(),
         )
         for line in tried
     ]
@@ -74,13 +73,11 @@ def flavor_documents(tried: list[FlavorLine]) -> list[dict[str, object]]:
     return [
         {
             "podSet": line.pod_set,
-            "resource": line.axis.resource,
-            "flavor": line.axis.flavor,
+            "resource": line.numbers.axis.resource,
+            "flavor": line.numbers.axis.flavor,
             "judged": line.judged,
             "taken": line.is_taken,
-            "asks": format_amount(line.axis.resource, line.asks),
-            "available": format_amount(line.axis.resource, line.available),
-            "potential": format_amount(line.axis.resource, line.potential),
+            **amounts_document(line.numbers.axis, line.numbers.amounts),
         }
         for line in tried
     ]
@@ -124,12 +121,16 @@ def _line(view: KueueJobView, asked: _Asked, judged: str) -> FlavorLine:
         judged = _AFTER_OTHERS  # as the plan found; at its end there may be no candidates left
     return FlavorLine(
         pod_set=view.workload.pod_sets[asked.pod_set].name,
-        axis=view.state.axes.axes[number],
         judged=judged,
         is_taken=is_taken,
-        asks=asked.amount,
-        available=available,
-        potential=tree.potential_on(queue, number),
+        numbers=AxisNumbers(
+            view.state.axes.axes[number],
+            {
+                "asks": asked.amount,
+                "available": available,
+                "potential": tree.potential_on(queue, number),
+            },
+        ),
     )
 
 

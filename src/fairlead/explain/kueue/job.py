@@ -1,6 +1,5 @@
 """Why a workload is admitted, waits or is preempted: position, flavors, quota, claims."""
 
-from collections.abc import Sequence
 from typing import Final, assert_never
 
 from fairlead.explain.jobs.answer import SHOWN_VICTIMS, claim_sections
@@ -23,7 +22,7 @@ from fairlead.explain.text.names import first_few
 from fairlead.explain.text.reasons import best_claim, reason_text
 from fairlead.model.axes import WorkloadName
 from fairlead.model.duration import moment_text
-from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.api import Admissibility
 from fairlead.policy.kueue.settings import KueueSettings
@@ -109,18 +108,14 @@ def explain_kueue_job(
             "job": job,
             "queue": view.workload.queue,
             "localQueue": view.local_queue(),
-            "decisions": _documents(view, view.decisions),
-            "victims": _documents(view, view.victims),
+            "decisions": decision_documents(state, view.decisions),
+            "victims": decision_documents(state, view.victims),
             "quota": None if held is None else quota_document(held),
             "place": None if place is None else place_document(place),
             "flavors": flavor_documents(tried),
             "paths": path_documents(paths),
         },
     )
-
-
-def _documents(view: KueueJobView, decisions: Sequence[Decision]) -> list[object]:
-    return decision_documents(view.state, Plan(taken_ms=view.now_ms, decisions=tuple(decisions)))
 
 
 def _answer(view: KueueJobView) -> str:

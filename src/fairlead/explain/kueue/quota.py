@@ -1,7 +1,7 @@
 """The quota that a workload holds, and what its queue and the cohorts above still allow."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -9,26 +9,15 @@ from fairlead.explain.kueue.flavors import FlavorLine
 from fairlead.explain.kueue.job_view import KueueJobView
 from fairlead.explain.plan.pods import Places, counted
 from fairlead.explain.plan.reason_document import held_document
-from fairlead.explain.text.amounts import amount_text, by_interest
+from fairlead.explain.text.amounts import AxisNumbers, amounts_document, by_interest
 from fairlead.explain.text.explanation import Section
 from fairlead.explain.text.reasons import held_texts
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.duration import moment_text
 from fairlead.model.events import Placement
 from fairlead.model.plan import Held
-from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.api import EXCEEDS_MAX_QUOTA, KueueShares
-
-
-class HeldAxis(msgspec.Struct, frozen=True, kw_only=True):
-    """What the workload uses of an axis, and how its queue stands there."""
-
-    axis: Axis
-    amount: int
-    allocated: int  # of the whole queue
-    quota: int
-    borrowed: int
 
 
 class QuotaHeld(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +27,7 @@ class QuotaHeld(msgspec.Struct, frozen=True, kw_only=True):
     since_ms: int
     flavors: str  # ``a100 x6``
     pod_sets: tuple[tuple[str, int, dict[str, str]], ...]  # name, pods that have quota, flavors
-    axes: tuple[HeldAxis, ...]  # none where its queue is not there
+    axes: tuple[AxisNumbers, ...]  # used by it, and of its queue; none where that is not there
 
 
 def quota_held(state: ClusterState, job: WorkloadName) -> QuotaHeld | None:
@@ -62,12 +51,9 @@ def quota_held(state: ClusterState, job: WorkloadName) -> QuotaHeld | None:
 
 def quota_section(held: QuotaHeld) -> Section:
     """Return what it holds as a table, the scarcest resource first."""
-    borrowed = [str(each.axis) for each in held.axes if each.borrowed]
+    borrowed = [str(each.axis) for each in held.axes if each.amounts["borrowed"]]
     remark = f"{held.queue} borrows of {', '.join(borrowed)}."
-    rows = [
-        (str(each.axis), *(amount_text(each.axis, number) for number in _numbers(each)))
-        for each in held.axes
-    ]
+    rows = [(str(each.axis), *each.texts()) for each in held.axes]
     since = moment_text(held.since_ms)
     return Section(
         title=f"It holds quota since {since}, of {held.flavors or 'no flavor'}",
@@ -80,41 +66,31 @@ def quota_section(held: QuotaHeld) -> Section:
 
 def quota_document(held: QuotaHeld) -> dict[str, object]:
     """Return what it holds as programs read it."""
-    names = ("used", "allocated", "quota", "borrowed")
     return {
         "since": moment_text(held.since_ms),
         "podSets": [
             {"name": name, "count": count, "flavors": flavors}
             for name, count, flavors in held.pod_sets
         ],
-        "resources": [
-            {"resource": str(each.axis)}
-            | {
-                name: format_amount(each.axis.resource, number)
-                for name, number in zip(names, _numbers(each), strict=True)
-            }
-            for each in held.axes
-        ],
+        "resources": [each.document() for each in held.axes],
     }
 
 
-def _numbers(held: HeldAxis) -> tuple[int, ...]:
-    return held.amount, held.allocated, held.quota, held.borrowed
-
-
-def _axes(state: ClusterState, job: WorkloadName) -> list[HeldAxis]:
+def _axes(state: ClusterState, job: WorkloadName) -> list[AxisNumbers]:
     run, queue = state.runs[job], state.workloads[job].queue
     row = next((each for each in KueueShares(state).rows() if each.queue == queue), None)
     if row is None:
         return []
     used = [sum(amounts) for amounts in zip(*map(run.charge, run.pods), strict=True)]
     held = {
-        axis: HeldAxis(
-            axis=axis,
-            amount=used[at],
-            allocated=row.charged[at],
-            quota=row.subtree[at],
-            borrowed=row.borrowed[at],
+        axis: AxisNumbers(
+            axis,
+            {
+                "used": used[at],
+                "allocated": row.charged[at],
+                "quota": row.subtree[at],
+                "borrowed": row.borrowed[at],
+            },
         )
         for at, axis in enumerate(state.axes.axes)
         if used[at]
@@ -122,23 +98,12 @@ def _axes(state: ClusterState, job: WorkloadName) -> list[HeldAxis]:
     return [held[axis] for axis in by_interest(held)]
 
 
-class QuotaLevel(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of one node on the way up."""
-
-    queue: QueueName
-    quota: int  # its own, and what those below lend
-    allocated: int
-    borrow_limit: int | None
-    available: int
-    potential: int
-
-
 class QuotaPath(msgspec.Struct, frozen=True, kw_only=True):
     """One axis from the queue of a workload upward."""
 
     axis: Axis
     ends_at: QueueName
-    levels: tuple[QuotaLevel, ...]
+    levels: Mapping[QueueName, AxisNumbers]  # quota: its own, and what the queues below lend
     held: tuple[Held, ...]  # by whom, the largest borrowers first
 
 
@@ -150,7 +115,7 @@ def quota_paths(view: KueueJobView, tried: Sequence[FlavorLine]) -> list[QuotaPa
     if view.seeks is None:
         return []
     compared = [each.axis for each in view.seeks.reason.comparisons if each.axis is not None]
-    lacking = [line.axis for line in tried if line.is_taken and line.asks > line.available]
+    lacking = [line.numbers.axis for line in tried if line.is_taken and line.lacks_quota()]
     return [_path(view, axis) for axis in by_interest([*compared, *lacking])]
 
 
@@ -160,12 +125,12 @@ def path_section(view: KueueJobView, paths: Sequence[QuotaPath]) -> Section:
     rows = [
         (
             str(path.axis),
-            level.queue,
-            "limits it" if level.queue == path.ends_at else "",
-            *(amount_text(path.axis, number) for number in _level_numbers(level).values()),
+            queue,
+            "limits it" if queue == path.ends_at else "",
+            *level.texts(),
         )
         for path in paths
-        for level in path.levels
+        for queue, level in path.levels.items()
     ]
     remarks = [
         f"{path.axis} is held by {', '.join(held_texts(path.held))}." for path in paths if path.held
@@ -188,29 +153,14 @@ def path_documents(paths: Sequence[QuotaPath]) -> list[dict[str, object]]:
         {
             "resource": str(path.axis),
             "endsAt": path.ends_at,
-            "levels": [_level_document(path.axis, level) for level in path.levels],
+            "levels": [
+                {"queue": queue, **amounts_document(path.axis, level.amounts)}
+                for queue, level in path.levels.items()
+            ],
             "held": [held_document(each) for each in path.held],
         }
         for path in paths
     ]
-
-
-def _level_document(axis: Axis, level: QuotaLevel) -> dict[str, object]:
-    amounts = {
-        name: None if number is None else format_amount(axis.resource, number)
-        for name, number in _level_numbers(level).items()
-    }
-    return {"queue": level.queue, **amounts}
-
-
-def _level_numbers(level: QuotaLevel) -> dict[str, int | None]:
-    return {
-        "quota": level.quota,
-        "allocated": level.allocated,
-        "borrowLimit": level.borrow_limit,
-        "available": level.available,
-        "potential": level.potential,
-    }
 
 
 def _path(view: KueueJobView, axis: Axis) -> QuotaPath:
@@ -222,16 +172,18 @@ def _path(view: KueueJobView, axis: Axis) -> QuotaPath:
     return QuotaPath(
         axis=axis,
         ends_at=QueueName(end(queue, number)),
-        levels=tuple(
-            QuotaLevel(
-                queue=name,
-                quota=tree.subtree_on(name, number),
-                allocated=tree.charged_on(name, number),
-                borrow_limit=tree.borrow_limit_on(name, number),
-                available=tree.available_on(name, number),
-                potential=tree.potential_on(name, number),
+        levels={
+            name: AxisNumbers(
+                axis,
+                {
+                    "quota": tree.subtree_on(name, number),
+                    "allocated": tree.charged_on(name, number),
+                    "borrowLimit": tree.borrow_limit_on(name, number),
+                    "available": tree.available_on(name, number),
+                    "potential": tree.potential_on(name, number),
+                },
             )
             for name in view.snapshot.path(queue)
-        ),
+        },
         held=tuple(each for each in view.seeks.reason.held if each.axis == axis),
     )

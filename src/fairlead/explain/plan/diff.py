@@ -116,13 +116,13 @@ def _parts(state: ClusterState, decisions: Iterable[Decision]) -> Parts:
 
 
 def _standing(planned: Planned, name: WorkloadName, decisions: tuple[Decision, ...]) -> Standing:
-    state, plan = planned
+    state = planned.state
     if decisions:
         outcome = _decided(_parts(state, decisions), state.workloads[name].pod_count())
     else:
         outcome = _undecided(state, name)
-    own = Plan(taken_ms=plan.taken_ms, decisions=decisions)
-    return Standing(outcome=outcome, decisions=decisions, rows=tuple(plan_rows(state, own)))
+    rows = tuple(plan_rows(state, decisions))
+    return Standing(outcome=outcome, decisions=decisions, rows=rows)
 
 
 def _decided(parts: Parts, total: int) -> str:
@@ -145,5 +145,5 @@ def _undecided(state: ClusterState, name: WorkloadName) -> str:
 
 
 def _standing_document(planned: Planned, standing: Standing) -> dict[str, object]:
-    own = Plan(taken_ms=planned.plan.taken_ms, decisions=standing.decisions)
-    return {"outcome": standing.outcome, "decisions": decision_documents(planned.state, own)}
+    decisions = decision_documents(planned.state, standing.decisions)
+    return {"outcome": standing.outcome, "decisions": decisions}

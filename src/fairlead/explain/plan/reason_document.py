@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from fairlead.explain.text.amounts import amount_text, by_interest, number_text
+from fairlead.explain.text.amounts import AxisNumbers, by_interest, number_text
 from fairlead.explain.text.explanation import Section
 from fairlead.model.plan import Held, SideNumbers, SideShare
-from fairlead.model.quantity import format_amount
 
 
 def side_document(side: SideNumbers) -> dict[str, object]:
@@ -26,13 +25,8 @@ def share_document(share: SideShare) -> dict[str, object]:
 
 def held_document(held: Held) -> dict[str, object]:
     """Return what a queue holds of something scarce."""
-    resource = held.axis.resource
-    return {
-        "queue": held.queue,
-        "resource": str(held.axis),
-        "amount": format_amount(resource, held.amount),
-        "borrowed": format_amount(resource, held.borrowed),
-    }
+    numbers = AxisNumbers(held.axis, {"amount": held.amount, "borrowed": held.borrowed})
+    return {"queue": held.queue, **numbers.document()}
 
 
 def number_or_inf(value: float) -> float | str:
@@ -54,36 +48,33 @@ def side_section(title: str, sides: Sequence[SideNumbers]) -> Section:
 
 
 def _resource(side: SideNumbers, at: int) -> dict[str, object]:
-    resource = side.axes[at].resource
-    amounts = {
-        "quota": side.guaranteed[at],
-        "fairShare": side.fair_share[at],
-        "allocatable": side.allocatable[at],
-        "allocatedBefore": side.allocated_before[at],
-        "allocatedAfter": side.allocated_after[at],
-    }
-    texts = {
-        name: None if amount is None else format_amount(resource, amount)
-        for name, amount in amounts.items()
-    }
     return {
-        "resource": str(side.axes[at]),
-        **texts,
+        **_numbers(side, at).document(),
         "saturationBefore": _ratio(side.saturation_before[at]),
         "saturationAfter": _ratio(side.saturation_after[at]),
     }
 
 
 def _row(side: SideNumbers, at: int) -> tuple[str, ...]:
-    axis = side.axes[at]
-    amounts = (side.guaranteed, side.fair_share, side.allocatable)
-    held = (side.allocated_before, side.allocated_after)
-    full = (side.saturation_before, side.saturation_after)
+    full = (side.saturation_before[at], side.saturation_after[at])
     return (
         side.queue,
-        str(axis),
-        *(amount_text(axis, each[at]) for each in (*amounts, *held)),
-        *(number_text(each[at]) for each in full),
+        str(side.axes[at]),
+        *_numbers(side, at).texts(),
+        *map(number_text, full),
+    )
+
+
+def _numbers(side: SideNumbers, at: int) -> AxisNumbers:
+    return AxisNumbers(
+        side.axes[at],
+        {
+            "quota": side.guaranteed[at],
+            "fairShare": side.fair_share[at],
+            "allocatable": side.allocatable[at],
+            "allocatedBefore": side.allocated_before[at],
+            "allocatedAfter": side.allocated_after[at],
+        },
     )
 
 

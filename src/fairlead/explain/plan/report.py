@@ -1,6 +1,6 @@
 """A plan as rows for people and as a document for programs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final, assert_never
 
@@ -48,14 +48,14 @@ class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-def plan_rows(state: ClusterState, plan: Plan) -> list[PlanRow]:
-    """Return the decisions of *plan* in its order; *state* is the one that it was made for.
+def plan_rows(state: ClusterState, decisions: Iterable[Decision]) -> list[PlanRow]:
+    """Return *decisions* of a plan in their order; *state* is the one that it was made for.
 
     Pods of a job that start in turns without another job between them share a row, with the
     reason of the last.
     """
-    runs = groupby(plan.decisions, key=lambda each: (each.workload, type(each), _for_whom(each)))
-    return [_row(state, list(decisions)) for _, decisions in runs]
+    runs = groupby(decisions, key=lambda each: (each.workload, type(each), _for_whom(each)))
+    return [_row(state, list(run)) for _, run in runs]
 
 
 def plan_document(policy: str, plans: Sequence[tuple[Plan, list[object]]]) -> dict[str, object]:
@@ -74,9 +74,9 @@ def plan_document(policy: str, plans: Sequence[tuple[Plan, list[object]]]) -> di
     }
 
 
-def decision_documents(state: ClusterState, plan: Plan) -> list[object]:
-    """Return the decisions of *plan* as programs read them; pods by name, amounts exact."""
-    return [_decision_document(state, decision) for decision in plan.decisions]
+def decision_documents(state: ClusterState, decisions: Iterable[Decision]) -> list[object]:
+    """Return *decisions* as programs read them; pods by name, amounts exact."""
+    return [_decision_document(state, decision) for decision in decisions]
 
 
 def reason_document(reason: Reason) -> dict[str, object]:

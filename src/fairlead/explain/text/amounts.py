@@ -1,11 +1,19 @@
 """Amounts and plain numbers as people read them, and the order of resources."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+
+import msgspec
 
 from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.model.axes import Axis
-from fairlead.model.quantity import BINARY_SUFFIXES, is_memory_like, scale_of, show_amount
+from fairlead.model.quantity import (
+    BINARY_SUFFIXES,
+    format_amount,
+    is_memory_like,
+    scale_of,
+    show_amount,
+)
 
 LONGEST_EXACT = 9
 """An amount of memory with a longer exact text is rounded, with a ~ in front."""
@@ -20,6 +28,33 @@ def amount_text(axis: Axis, amount: int | None) -> str:
         if abs(amount) >= size:
             return f"~{amount / size:.2f}{suffix}"
     return exact
+
+
+class AxisNumbers(msgspec.Struct, frozen=True):
+    """Amounts on one axis by name: cells of a table for people, fields of a document for programs.
+
+    None: there is no limit.
+    """
+
+    axis: Axis
+    amounts: Mapping[str, int | None]
+
+    def texts(self, *names: str) -> tuple[str, ...]:
+        """Return the amounts of *names*, or all of them, as people read them."""
+        shown = [self.amounts[name] for name in names] if names else self.amounts.values()
+        return tuple([amount_text(self.axis, amount) for amount in shown])
+
+    def document(self) -> dict[str, object]:
+        """Return the axis and all amounts as programs read them."""
+        return {"resource": str(self.axis), **amounts_document(self.axis, self.amounts)}
+
+
+def amounts_document(axis: Axis, amounts: Mapping[str, int | None]) -> dict[str, str | None]:
+    """Return amounts by name as programs read them: exact, and null for no limit."""
+    return {
+        name: None if amount is None else format_amount(axis.resource, amount)
+        for name, amount in amounts.items()
+    }
 
 
 def portion_text(axis: Axis, amount: Fraction) -> str:
