@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.cli.output.table import csv_line, display_width, table_text
+from fairlead.cli.output.table import csv_line, table_text
+from fairlead.explain.text.names import display_width
 
 WIDTHS = {
     "": 0,

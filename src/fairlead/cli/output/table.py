@@ -6,15 +6,10 @@ import re
 import shutil
 import sys
 import textwrap
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from fairlead.explain.text.names import printable, short_name
-
-_WIDE: Final = ("W", "F")
-_MARKS: Final = ("Mn", "Me")  # written over or around the letter before them
-
+from fairlead.explain.text.names import display_width, printable, short_name
 
 Column: TypeAlias = tuple[list[str], bool]
 """The cells of a column, the title first, and whether it holds words, which go to the left."""
@@ -23,19 +18,6 @@ GAP: Final = 2
 LEAST_WIDTH: Final = 40
 LEAST_NAME: Final = 12
 LEAST_WRAPPED: Final = 24
-
-
-def display_width(text: str) -> int:
-    """Return the columns of *text*, which is printable. Cost: a look at each letter."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_letter_width, text))
-
-
-def _letter_width(letter: str) -> int:
-    if unicodedata.category(letter) in _MARKS:
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in _WIDE else 1
 
 
 def terminal_width() -> int | None:

@@ -1,9 +1,13 @@
 """What all figures share: names that fit, fonts that have the letters, the time axis."""
 
-from collections.abc import Iterable
+import io
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
+from fairlead.errors import FairleadError
 from fairlead.model.duration import format_duration
 
 BOXES_ONLY: Final = "Last Resort"  # of fonts that have a box for every letter
@@ -52,13 +56,55 @@ def _had(file: str, letters: Iterable[str]) -> set[str]:
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 DAY_MS = 86_400_000
 
 
-def mark_time(panel: "Axes", *, is_dated: bool) -> None:
-    """Mark the time axis, on which the library counts days; without dates, lengths of time."""
+@contextmanager
+def drawing_with(letters: Iterable[str], font_size: float | None = None) -> Iterator[str]:
+    """Set the library up for pictures with these *letters*, so that equal input draws equally.
+
+    Yields the letters that no installed font has. Raises FairleadError if the library is missing.
+    """
+    try:
+        from matplotlib import rc_context, rcParams
+    except ImportError as wrong:
+        raise FairleadError(
+            "pictures need matplotlib: install it, or fairlead with its extra plot"
+        ) from wrong
+    fonts, missing = fonts_for(set(letters))
+    with rc_context(
+        {
+            "svg.hashsalt": "fairlead",  # without one, ids are random
+            "svg.fonttype": "none",
+            "font.family": [*rcParams["font.family"], *fonts],
+            "font.size": font_size or rcParams["font.size"],
+        }
+    ):
+        yield missing
+
+
+def drawn(figure: "Figure", form: str) -> bytes:
+    """Return a picture as a file of that *form*."""
+    metadata = {"Date": None} if form == "svg" else {}
+    picture = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # we tell it ourselves
+        figure.savefig(picture, format=form, dpi=120, metadata=metadata)
+    return picture.getvalue()
+
+
+def finish_panel(panel: "Axes", *, is_dated: bool) -> None:
+    """Draw the grid, and mark the time axis, on which the library counts days.
+
+    Without dates it shows lengths of time.
+    """
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    panel.set_axisbelow(True)
 
     # The library has no types for these two.
     locator = AutoDateLocator(tz=UTC, minticks=4, maxticks=9)  # type: ignore[no-untyped-call]

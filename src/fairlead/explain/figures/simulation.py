@@ -4,9 +4,7 @@ They show what the page shows, from the same document. The library that draws is
 to load, so it is loaded only here.
 """
 
-import io
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from operator import add
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from fairlead.errors import FairleadError
-from fairlead.explain.figures.drawing import fonts_for, mark_time
+from fairlead.explain.figures.drawing import DAY_MS, drawing_with, drawn, finish_panel
 from fairlead.explain.text.names import printable, short_name
 from fairlead.explain.text.whole_file import write_whole
 from fairlead.model.duration import format_duration
@@ -31,7 +29,6 @@ OTHERS_COLOUR: Final = "#b9c0c8"
 DUE_COLOUR: Final = "#1a1d21"
 FAINT_COLOUR: Final = "#555c66"
 NAME_COLUMNS: Final = 32
-DAY_MS: Final = 86_400_000
 
 
 class Drawn(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,30 +54,16 @@ def draw_figures(page: ReportPage, folder: Path, form: str) -> Drawn:
     once how long jobs waited. Equal pages give equal pictures. Raises FairleadError if the library
     is missing or a file cannot be written.
     """
-    try:
-        from matplotlib import rc_context, rcParams
-    except ImportError as wrong:
-        raise FairleadError(
-            "pictures need matplotlib: install it, or fairlead with its extra plot"
-        ) from wrong
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as wrong:
-        raise FairleadError(f"cannot make {folder}: {wrong.strerror or wrong}") from wrong
     names = "".join(_shown(queue.name) for run in page.runs for queue in run.queues)
-    fonts, missing = fonts_for(set(names + page.scenario))
     files = []
-    with rc_context(
-        {
-            "svg.hashsalt": "fairlead",  # without one, ids are random
-            "svg.fonttype": "none",
-            "font.family": [*rcParams["font.family"], *fonts],
-            "font.size": 9,
-        }
-    ):
+    with drawing_with(names + page.scenario, font_size=9) as missing:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as wrong:
+            raise FairleadError(f"cannot make {folder}: {wrong.strerror or wrong}") from wrong
         for name, figure in _figures(page):
             file = folder / f"{name}.{form}"
-            write_whole(file, [_bytes(figure, form)])
+            write_whole(file, [drawn(figure, form)])
             files.append(file)
     return Drawn(files=tuple(files), note=_note(missing, form))
 
@@ -255,10 +238,7 @@ def _finish(panel: "Axes", run: RunPage, top: float) -> None:
     edges = _edges(run)
     panel.set_xlim(edges[0], edges[-1])
     panel.set_ylim(0, top * 1.06 or 1)
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    panel.set_axisbelow(True)
-    mark_time(panel, is_dated=run.start_ms >= DAY_MS)
+    finish_panel(panel, is_dated=run.start_ms >= DAY_MS)
 
 
 def _title(panel: "Axes", page: ReportPage, run: RunPage, text: str) -> None:
@@ -272,12 +252,3 @@ def _about(page: ReportPage, run: RunPage) -> str:
 
 def _shown(name: str) -> str:
     return short_name(printable(name), NAME_COLUMNS)
-
-
-def _bytes(figure: "Figure", form: str) -> bytes:
-    metadata = {"Date": None} if form == "svg" else {}
-    picture = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # we tell it ourselves
-        figure.savefig(picture, format=form, dpi=120, metadata=metadata)
-    return picture.getvalue()

@@ -3,16 +3,13 @@
 The library that draws is an extra, and slow to load, so it is loaded only here.
 """
 
-import io
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from fairlead.errors import FairleadError
-from fairlead.explain.figures.drawing import fonts_for, mark_time
+from fairlead.explain.figures.drawing import drawing_with, drawn, finish_panel
 from fairlead.explain.text.amounts import by_interest
 from fairlead.explain.text.names import printable, short_name
 from fairlead.explain.text.whole_file import write_whole
@@ -137,7 +134,6 @@ def held_over_time(
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_LINES: Final = 7
 """More lines than that cannot be told apart; the smaller ones are drawn as one."""
@@ -165,24 +161,13 @@ def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> st
     file cannot be written, and leaves what was there. Equal input gives equal pictures. Letters
     that no installed font has are boxes in a PNG: then the text to tell of it is returned.
     """
-    try:
-        from matplotlib import rc_context, rcParams
-        from matplotlib.figure import Figure
-    except ImportError as wrong:
-        raise FairleadError(
-            "pictures need matplotlib: install it, or fairlead with its extra plot"
-        ) from wrong
     shown = [place for place in _places(resources) if _is_held(held, place)]
     labels = [_label_text(name) for place in shown for name, _, _ in lines_of(held, place)]
     titles = [_title_text(resources[place]) for place in shown]
-    fonts, missing = fonts_for(set("".join([*labels, *titles])))
-    with rc_context(
-        {
-            "svg.hashsalt": "fairlead",  # without one, ids are random
-            "svg.fonttype": "none",
-            "font.family": [*rcParams["font.family"], *fonts],
-        }
-    ):
+    form = file.suffix.lower().removeprefix(".")
+    with drawing_with("".join([*labels, *titles])) as missing:
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(9, 1.0 + 2.6 * max(1, len(shown))), layout="constrained")
         panels = figure.subplots(max(1, len(shown)), sharex=True, squeeze=False)[:, 0]
         for panel, place in zip(panels, shown, strict=False):
@@ -190,9 +175,9 @@ def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> st
         if not shown:
             panels[0].set_title("no usage", loc="left")
             panels[0].set_axis_off()
-        data = _drawn(figure, file)
+        data = drawn(figure, form)
     write_whole(file, [data])
-    if not missing or _form(file) == "svg":  # whose text the viewer draws, with fonts of its own
+    if not missing or form == "svg":  # whose text the viewer draws, with fonts of its own
         return None
     return (
         f"no installed font has {short_name(missing, LABEL_COLUMNS)}, so the picture has boxes "
@@ -283,10 +268,7 @@ def _draw_panel(panel: "Axes", held: HeldOverTime, resource: str, place: int) ->
     panel.set_ylim(0, top)
     _label(panel, lines, size * top)
     panel.set_title(title, loc="left", fontsize=11, parse_math=False)
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    panel.set_axisbelow(True)
-    mark_time(panel, is_dated=True)
+    finish_panel(panel, is_dated=True)
 
 
 def _draw_lines(panel: "Axes", held: HeldOverTime, lines: Sequence[Line], size: int) -> None:
@@ -335,17 +317,3 @@ def _day(held: HeldOverTime, at: int) -> float:
     """Where a stretch begins, in days since 1970, which is how the library counts time."""
     at_ms = held.begin_ms + (held.end_ms - held.begin_ms) * at // held.count
     return at_ms / DAY_MS
-
-
-def _form(file: Path) -> str:
-    return file.suffix.lower().removeprefix(".")
-
-
-def _drawn(figure: "Figure", file: Path) -> bytes:
-    form = _form(file)
-    metadata = {"Date": None} if form == "svg" else {}
-    picture = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # we tell it ourselves
-        figure.savefig(picture, format=form, dpi=120, metadata=metadata)
-    return picture.getvalue()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Final
-from unicodedata import combining, east_asian_width
+from unicodedata import category, east_asian_width
 
 from fairlead.manifest.text.path import quote
 
@@ -19,6 +19,7 @@ def printable(text: str) -> str:
 
 MOST_NAMES: Final = 3
 ELLIPSIS: Final = "…"
+_MARKS: Final = ("Mn", "Me")  # written over or around the letter before them
 
 
 def first_few(names: Sequence[str]) -> str:
@@ -33,7 +34,7 @@ def short_name(name: str, columns: int) -> str:
     The end is kept because that is where long names differ. A wide letter, as in Chinese, takes
     two columns.
     """
-    if sum(map(_columns, name)) <= columns:
+    if display_width(name) <= columns:
         return name
     room = columns - 1
     head, tail = _first(name, room - room // 2), _first(reversed(name), room // 2)
@@ -50,7 +51,12 @@ def _first(letters: Iterable[str], columns: int) -> str:
     return "".join(taken)
 
 
+def display_width(text: str) -> int:
+    """Return the columns of *text*, which is printable. Cost: a look at each letter."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
 def _columns(letter: str) -> int:
-    if combining(letter):
+    if category(letter) in _MARKS:
         return 0
     return 2 if east_asian_width(letter) in ("W", "F") else 1
