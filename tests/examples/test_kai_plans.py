@@ -13,8 +13,7 @@ from fairlead.model.plan import Start
 from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import make_policy
-from fairlead.policy.kai.api import new_cycle
-from fairlead.policy.kai.fair_share.shares import KaiShare, KaiShares
+from fairlead.policy.kai.api import KaiShare, KaiShares, new_cycle
 from fairlead.policy.kai.settings import KaiSettings
 from tests.examples.kai_world import NOW_MS, WORLDS, read, story, table_of, told
 from tests.text_table import rows

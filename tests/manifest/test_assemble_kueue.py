@@ -20,8 +20,8 @@ from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.queue import ClusterQueue, Cohort
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
+from fairlead.policy.kueue.api import KueueShares
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.shares import KueueShares
 from tests.model.invariants import check_invariants
 from tests.scale_examples import scale_examples
 from tests.shared_folder import ROOT

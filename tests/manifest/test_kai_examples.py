@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.manifest.load import load
 from fairlead.model.quantity import show_amount
-from fairlead.policy.kai.fair_share.shares import KaiShares
+from fairlead.policy.kai.api import KaiShares
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.invariants import check_invariants
 

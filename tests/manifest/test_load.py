@@ -14,7 +14,7 @@ from fairlead.manifest.load import LoadResult, load
 from fairlead.manifest.text.documents import Document
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.contract import PolicyName
-from fairlead.policy.elastic_quota.quota.shares import ElasticShares
+from fairlead.policy.elastic_quota.api import ElasticShares
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.manifest.reading import load_or_raise
 from tests.model.invariants import check_invariants

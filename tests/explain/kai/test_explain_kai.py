@@ -12,7 +12,7 @@ from fairlead.model.events import QueueChanged, UsageChanged, WorkloadAdded
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, PodSets, Workload
-from fairlead.policy.kai.fair_share.shares import KaiShares
+from fairlead.policy.kai.api import KaiShares
 from tests.text_table import rows
 
 GPU = 1000

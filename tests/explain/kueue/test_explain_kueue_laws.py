@@ -10,8 +10,8 @@ from fairlead.explain.kueue.place import place_in_line
 from fairlead.explain.kueue.quota import quota_paths
 from fairlead.model.plan import Reserve, Start, Wait
 from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.api import EXCEEDS_MAX_QUOTA
 from fairlead.policy.kueue.policy import KueuePolicy
-from fairlead.policy.kueue.reasons.wait import EXCEEDS_MAX_QUOTA
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import NOW_MS, cluster
 from tests.scale_examples import scale_examples

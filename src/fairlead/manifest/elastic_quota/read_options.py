@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.placement.scored_nodes import Scoring
 from fairlead.manifest.text.fields import words
+from fairlead.placement.scored_nodes import Scoring
 from fairlead.policy.elastic_quota.settings import (
     ElasticQuotaSettings,
     PluginQuirks,

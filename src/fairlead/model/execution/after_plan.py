@@ -22,8 +22,8 @@ def carry_out(
     """Change *state* to what the next cycle may find; returns whether any pod left.
 
     All evicted pods have left, foreign pods too. Ours wait again, but for jobs that were
-    leaving with all of their pods before: those count as withdrawn by their owners, except under
-    Kueue, which puts them back into their queues. Pods with a reservation run where it is, or wait
+    leaving with all of their pods before: those count as withdrawn by their owners, unless their
+    rule set queues them again. Pods with a reservation run where it is, or wait
     again. Cost: a look at each pod of ours that has a place.
     """
     going = {
