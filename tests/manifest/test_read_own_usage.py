@@ -156,7 +156,7 @@ def test_the_reason_is_told() -> None:
 DURATIONS = {
     "{halfLife: 1ns}": (
         'found "1ns", expected at least 1ms, the shortest duration that Fairlead counts',
-        "remove it, so that past use does not fade within the window",
+        "remove it, so that past usage does not fade within the window",
     ),
     "{staleness: 999us}": (
         'found "999us", expected at least 1ms, the shortest duration that Fairlead counts',
@@ -314,7 +314,7 @@ spec: {usage: {store: {path: past.db}}}
         "no-effect",
         "$.spec.usage",
     )
-    assert "past use" in finding.message
+    assert "past usage" in finding.message
 
 
 def test_the_page_names_every_field() -> None:

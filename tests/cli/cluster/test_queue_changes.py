@@ -112,7 +112,7 @@ def test_where_one_side_cannot_be_planned_a_note_says_so(tmp_path: Path, form: s
 def test_a_capacity_of_ones_own_has_no_plan(files: list[str]) -> None:
     ran = run_cli("queues", *files, "--capacity", "gpu=20")
     assert ran.err == (
-        f"{NOTE}--capacity stands in for the nodes, and a plan is for those that are there\n"
+        f"{NOTE}--capacity replaces the nodes, and a plan needs the nodes themselves\n"
     )
     assert "JOB" not in ran.out
 

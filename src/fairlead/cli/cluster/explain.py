@@ -57,9 +57,9 @@ def command(
     """Explain the numbers of a queue, or why a job starts, waits or is evicted.
 
     Of a queue: the arithmetic, step by step, with * at the queue among its siblings. A Cohort is
-    named cohort/NAME. Of a job, named NAMESPACE/NAME: who is before it, what its queue and those
-    above allow, the nodes or flavors, who makes room for it or to whom it gives way, and which
-    claims failed.
+    named cohort/NAME. Of a job, named NAMESPACE/NAME: the jobs before it, what its queue and the
+    queues above allow, the nodes or flavors, its victims or its preemptors, and which claims
+    failed.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state = assembled.state

@@ -63,7 +63,7 @@ def print_changes(
 def _obstacle(old: Side, new: Side, *, has_own_capacity: bool) -> str | None:
     """Say why no plan can be made for one of the two; None: both can be planned."""
     if has_own_capacity:
-        return "--capacity stands in for the nodes, and a plan is for those that are there"
+        return "--capacity replaces the nodes, and a plan needs the nodes themselves"
     for side in (old, new):
         try:
             check_plannable(side.assembled)

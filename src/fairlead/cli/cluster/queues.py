@@ -56,8 +56,8 @@ Examples:
     nargs=2,
     type=click.Path(allow_dash=True),
     metavar="OLD NEW",
-    help="Show what differs between two sets of objects, and who is evicted, starts or waits only "
-    "with one of them; -f adds to both.",
+    help="Show what differs between two sets of objects, and which jobs are evicted, start or wait "
+    "with only one of them; -f adds to both.",
 )
 @now_option
 @usage_options

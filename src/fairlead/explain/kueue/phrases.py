@@ -24,7 +24,7 @@ PHRASES: Final = Phrases(
         "QuotaIsKept": (
             "waits for quota at {queue}, which is kept for {names}: {all}; held by {held}"
         ),
-        "WaitingForPreemptedWorkloads": "others give way to it",
+        "WaitingForPreemptedWorkloads": "other workloads are preempted for it",
         "PreemptionIsOff": (
             "{queue} may not preempt: withinClusterQueue and reclaimWithinCohort are Never"
         ),

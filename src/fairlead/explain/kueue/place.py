@@ -17,8 +17,8 @@ SHOWN_BEFORE: Final = 10
 """How many of those before it are listed, the nearest ones."""
 
 _STRATEGIES: Final = {
-    "BestEffortFIFO": "a workload that cannot be admitted does not block those behind it",
-    "StrictFIFO": "a workload that cannot be admitted blocks all behind it",
+    "BestEffortFIFO": "a workload that cannot be admitted does not block the workloads behind it",
+    "StrictFIFO": "a workload that cannot be admitted blocks all workloads behind it",
 }
 
 

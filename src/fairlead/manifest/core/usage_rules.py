@@ -85,12 +85,12 @@ def advise_on_rules(rules: UsageRules, cursor: Cursor, places: RulePlaces) -> No
     window = rules.window
     is_short = not isinstance(window, Cron) and window.length_ms < MINUTE_MS
     if is_short and not is_shorter_than_a_sample(rules):
-        message = "found a window shorter than a minute: past use is forgotten at once"
+        message = "found a window shorter than a minute: past usage is forgotten at once"
         cursor.advise(places.window, "ill-matched", message, "write a longer one, such as 1w")
     if rules.half_life_ms is None:
         return
     if rules.half_life_ms < MINUTE_MS:
-        message = "found a half-life shorter than a minute: past use is forgotten at once"
+        message = "found a half-life shorter than a minute: past usage is forgotten at once"
         cursor.advise(places.half_life, "ill-matched", message, "write a longer one, such as 1d")
         return
     _advise_on_half_life(rules, rules.half_life_ms, cursor, places)
@@ -104,7 +104,7 @@ def _advise_on_half_life(
     if not isinstance(window, Cron) and window.length_ms < half_life_ms:
         length = format_duration(window.length_ms)
         message = f"found a half-life of {half_life} in a window of {length}: "
-        message += "past use leaves the window before it has faded by half"
+        message += "past usage leaves the window before it has faded by half"
         fix = f"write a half-life of {length} or less, or a longer window"
         cursor.advise(places.half_life, "ill-matched", message, fix)
     is_coarse = rules.resolution_ms * SAMPLES_PER_HALF_LIFE > half_life_ms

@@ -28,6 +28,6 @@ KAI: Final = Bundle(
         kind=Kind(read=read_share_simulation, versions=(), policy="kai", is_queue=True),
     ),
     # No other rule set looks at past use yet.
-    section=SettingsSection(name=USAGE_SECTION, title="past use", read=read_own_usage),
+    section=SettingsSection(name=USAGE_SECTION, title="past usage", read=read_own_usage),
     family=KaiFamily,
 )

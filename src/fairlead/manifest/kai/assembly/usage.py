@@ -51,7 +51,7 @@ def settle_usage(
             "warning",
             "contradiction",
             ("spec", "usage"),
-            "found past use here and in the SchedulingShard at "
+            "found past usage here and in the SchedulingShard at "
             f"{place(source, ('spec', 'usageDBConfig'))}; what is here counts",
             "keep one of the two",
         )
@@ -117,7 +117,7 @@ def _warn_of_tiny_k(k: Fraction, source: Source, at: Path, findings: Findings) -
         at,
         f"found k = {exact_decimal(k):g}, which counts and moves no share by more than some "
         "billionths of the cluster; where nine decimals or fewer are shown it looks like 0",
-        "write a larger number, such as 1, or 0 if past use should not count",
+        "write a larger number, such as 1, or 0 if past usage should not count",
     )
 
 

@@ -100,7 +100,7 @@ def _read_k(section: Cursor) -> Fraction | None:
         section.error("k", "out-of-range", message, "write 0 or more")
         return None
     if k == 0:
-        message = "found 0, so that past use does not count at all"
+        message = "found 0, so that past usage does not count at all"
         section.warn("k", "no-effect", message, "write a number above 0, or remove usage")
     return Fraction(k)
 
@@ -109,7 +109,7 @@ def _half_life_ms(section: Cursor) -> int | None:
     half_life_ms = section.duration("halfLife", None, is_zero_refused=True)
     if half_life_ms is None or half_life_ms > 0:
         return half_life_ms
-    fix = "remove it, so that past use does not fade within the window"
+    fix = "remove it, so that past usage does not fade within the window"
     section.error("halfLife", "out-of-range", not_above_zero(section, "halfLife"), fix)
     return None
 
@@ -158,7 +158,7 @@ def _read_way(section: Cursor, source: UsageSource | None) -> Way:
     way: Way = section.choice("sum", _WAYS, usual)
     if from_samples and way == "exact":
         message = "found exact beside prometheus, which has samples only"
-        section.error("sum", "contradiction", message, "remove it, or keep past use in a store")
+        section.error("sum", "contradiction", message, "remove it, or keep past usage in a store")
     return way
 
 
@@ -170,7 +170,7 @@ def _read_source(section: Cursor) -> UsageSource | None:
     )
     server = read_own_prometheus(section)
     if section.has("store") and server is not None:
-        message = "found prometheus beside store, expected one place where past use is"
+        message = "found prometheus beside store, expected one place where past usage is"
         section.error("prometheus", "contradiction", message, "keep one of the two")
     return own if section.has("store") else server
 

@@ -256,7 +256,7 @@ def check_minimums(spec: Cursor, sub_groups: Sequence[SubGroup], min_sub_group: 
                 f"found minMember of the sub-group {quote(each.name)}, which has others below "
             )
             message += "it; their minimums count, this one does not"
-            fix = "remove it, or write minSubGroup: how many of those below must start"
+            fix = "remove it, or write minSubGroup: how many sub-groups below must start"
             spec.warn((_LIST, at, "minMember"), "no-effect", message, fix)
 
 

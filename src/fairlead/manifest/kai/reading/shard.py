@@ -110,7 +110,7 @@ def _k(spec: Cursor, proportion: Cursor) -> Fraction:
     if k > 0:
         return k
     at, key = (proportion, "kValue") if proportion.has("kValue") else (spec, "kValue")
-    message = f"found {exact_decimal(k):f}, expected more than 0; past use does not count at all"
+    message = f"found {exact_decimal(k):f}, expected more than 0; past usage does not count at all"
     at.warn(key, "out-of-range", message, "write a number above 0, or remove usageDBConfig")
     return Fraction(0)
 

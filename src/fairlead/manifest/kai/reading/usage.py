@@ -162,7 +162,7 @@ def _half_life_ms(params: Cursor) -> int | None:
     if half_life_ms is None or half_life_ms > 0:
         return half_life_ms
     message = not_above_zero(params, "halfLifePeriod")
-    message += "; past use does not fade within the window"
+    message += "; past usage does not fade within the window"
     params.warn("halfLifePeriod", "out-of-range", message, "remove it, or write a time above 0")
     return None
 
@@ -170,7 +170,7 @@ def _half_life_ms(params: Cursor) -> int | None:
 def _warn_of_short_window(params: Cursor, rules: UsageRules) -> None:
     if is_shorter_than_a_sample(rules):
         message = f"found samples {format_duration(rules.resolution_ms)} apart, which is longer "
-        message += "than the window: it may hold none, and then past use does not count"
+        message += "than the window: it may hold none, and then past usage does not count"
         fix = "write a longer windowSize, or a finer queryResolution"
         params.warn(_PLACES.window, "ill-matched", message, fix)
 

@@ -88,7 +88,7 @@ def _check_local_queue(
             findings,
             workload.source,
             ("spec", "queueName"),
-            "found no queueName, expected that of a LocalQueue; the workload waits for ever",
+            "found no queueName, expected that of a LocalQueue; the workload waits forever",
             "add the name of a LocalQueue in its namespace",
         )
     elif f"{workload.namespace}/{workload.local_queue}" not in objects.local_queues:

@@ -143,9 +143,9 @@ def _has_items(resources: Cursor, key: str) -> bool:
 def _half_life_ms(given: Cursor) -> int:
     """Read the half-life of past use. Kueue takes one that is left out for 0."""
     key = "usageHalfLifeTime"
-    why = ": without a half-life Kueue forgets all past use at once, so that admission fair "
+    why = ": without a half-life Kueue forgets all past usage at once, so that admission fair "
     why += "sharing changes nothing"
-    fix = "write the time after which past use counts half, such as 168h, "
+    fix = "write the time after which past usage counts half, such as 168h, "
     fix += "or remove admissionFairSharing"
     if not given.has(key):
         given.error(key, "out-of-range", f"found nothing, expected more than 0{why}", fix)

@@ -63,7 +63,7 @@ def _amount(resources: Cursor, name: str) -> int:
     resources.error(
         name,
         "out-of-range",
-        "found less than 0, expected 0 or more: past use only fades",
+        "found less than 0, expected 0 or more: past usage only fades",
         "remove admissionFairSharingStatus, and Kueue writes it anew",
     )
     return 0
