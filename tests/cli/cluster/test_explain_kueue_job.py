@@ -113,7 +113,9 @@ def test_a_strict_line_names_who_blocks_it(tmp_path: Path) -> None:
     world = (strict, workload("big", "a", 9), workload("small", "a", 1, minute=1))
     printed = text(tmp_path, "small", *world)
     assert printed.startswith("team/small waits behind team/big, the first of a.\n")
-    assert "StrictFIFO: a workload that cannot be admitted blocks all workloads behind it." in printed
+    assert (
+        "StrictFIFO: a workload that cannot be admitted blocks all workloads behind it." in printed
+    )
     (line,) = document(tmp_path, "small", *world)["flavors"]
     assert line["judged"] == "fits"
 
