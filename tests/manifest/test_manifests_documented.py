@@ -19,15 +19,17 @@ BOUNDS = {
     "mappings and lists within each other": f"{limits.MAX_DEPTH}",
     "keys and values in one file": f"{limits.MAX_FILE_NODES:,}",
     "keys and values in one document of YAML, or one item of a list": f"{limits.MAX_NODES:,}",
-    "values in one file that only aliases repeat": f"{limits.MAX_ALIASED_NODES:,}",
+    "values in one file that aliases repeat": f"{limits.MAX_ALIASED_NODES:,}",
     "characters of one number": f"{limits.MAX_NUMBER_LENGTH}",
     "an amount, in base units": f"10^{len(str(limits.MAX_AMOUNT)) - 1}",
     "any other number": f"10^{len(str(limits.MAX_NUMBER)) - 1}",
     "decimals of a weight or another factor": f"{limits.MAX_DECIMALS}",
     "pods of a group, and priorities": f"{limits.MAX_COUNT:,}",
-    "devices of which a pod has a part": f"{limits.MAX_SHARED_DEVICES}",
+    "shared devices of one pod": f"{limits.MAX_SHARED_DEVICES}",
     "admitted pods of all Kueue workloads": f"{MAX_ADMITTED_PODS:,}",
-    "findings of each severity that are kept; others are counted": f"{limits.MAX_FINDINGS:,}",
+    "findings of each severity that are kept; further ones are only counted": (
+        f"{limits.MAX_FINDINGS:,}"
+    ),
 }
 
 
