@@ -9,7 +9,6 @@ from bench.ablation.workloads import AblationWorkload, decided, simulated
 from bench.bench_claims import large_gang_500, nothing_to_take, reclaim_hundred
 from fairlead.model.axes import QueueName
 from fairlead.policy.kai.actions.context import CycleContext
-from fairlead.policy.kai.actions.look_ahead import _TwoCycles
 from fairlead.policy.kai.actions.prefilter import TryEveryTurn
 from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.fair_share.shares import KaiShares
@@ -21,7 +20,6 @@ from fairlead.policy.kai.incremental.sources import (
     IncrementalTournament,
     KnownGangs,
     PodAffinityTerms,
-    TerminatingPods,
 )
 from fairlead.policy.kai.jobs.alike import JobClasses, pod_labels_in_use, pod_terms_of
 from fairlead.policy.kai.jobs.gang import Gang
@@ -141,13 +139,6 @@ def _tournament(
     self: IncrementalTournament, draw: Any, numbers: Any, offer: Any, versions: Any
 ) -> QueueTournament:
     return QueueTournament(self._state, draw, numbers, offer, versions, *self._rules)
-
-
-def _terminating(self: TerminatingPods) -> bool:
-    runs = self._state.runs.values()
-    if any(placed.phase == "leaving" for run in runs for placed in run.pods.values()):
-        return True
-    return bool(self._state.books.leaving_foreign)
 
 
 def _labels(self: PodAffinityTerms) -> Any:
@@ -271,12 +262,10 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("gangs", 20, (KnownGangs, "of", _gang)),
     _off("tournaments", 70, (IncrementalTournament, "of", _tournament)),
     _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
-    _off("terminating pods", 25, (TerminatingPods, "is_any", _terminating)),
     _off("affinity terms", 25, (PodAffinityTerms, "labels_in_use", _labels)),
     _off("classes of jobs kept", 20, (JobClasses, "of", _job_class)),
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
-    _off("next cycle on trial", 30, (_TwoCycles, "_is_carried_out", _no)),
     _off("queues of feasible classes", 30, (CycleContext, "waiting_in", _waiting_in)),
     _off("pending jobs branched", 40, (CycleContext, "_all_pending", _all_pending)),
     _off("jobs dropped by class", 15, (PendingJobs, "drop_alike", _drop_one)),

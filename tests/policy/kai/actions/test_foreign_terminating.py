@@ -4,12 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import Event, ForeignPodChanged, ForeignPodRemoved, WorkloadLeaving
+from fairlead.model.events import ForeignPodChanged, ForeignPodRemoved, WorkloadLeaving
 from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSet, PodSets, numbered_pod
-from fairlead.policy.kai.incremental.sources import IncrementalSources, TerminatingPods
+from fairlead.policy.kai.incremental.sources import IncrementalSources
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.foreign import foreign_pod
@@ -116,21 +116,6 @@ def test_what_a_foreign_pod_releases_is_promised_once() -> None:
     state.apply(ForeignPodChanged(foreign_pod("x/old", "n1", (0, 8000), leaving=True)))
     plan = KaiPolicy(KaiSettings()).plan(state, 0)
     assert [(each.workload, type(each)) for each in plan.decisions] == [("a", Reserve), ("b", Wait)]
-
-
-def test_a_state_with_a_terminating_foreign_pod_is_not_what_the_next_cycle_finds() -> None:
-    """The look ahead may go on from what a cycle left behind only where no pod is leaving."""
-    state = state_with(node("n1"))
-    terminating = TerminatingPods(state)
-    pod = foreign_pod("x/old", "n1", (0, 1000))
-    steps: list[tuple[Event, bool]] = [
-        (ForeignPodChanged(pod), False),
-        (ForeignPodChanged(replace(pod, leaving=True)), True),
-        (ForeignPodRemoved(pod.id), False),
-    ]
-    for event, is_leaving in steps:
-        state.apply(event)
-        assert terminating.is_any() == is_leaving
 
 
 def test_a_port_that_a_foreign_pod_frees_is_seen_by_a_policy_that_planned_before() -> None:

@@ -1,47 +1,19 @@
-"""Law: the next cycle may be tried where a plan that only starts pods has left the state.
-
-It decides there what it would after the plan was taken back and carried out.
-"""
+"""The next cycle is tried on what a plan would leave behind."""
 
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
 from msgspec.structs import replace
 
-from fairlead.model.events import NodeChanged, WorkloadAdded, WorkloadLeaving, WorkloadStopped
+from fairlead.model.events import NodeChanged, WorkloadLeaving
 from fairlead.model.plan import Start, Wait
-from fairlead.model.state import ClusterState
 from fairlead.policy.kai.actions.cycle import KaiCycle
-from fairlead.policy.kai.actions.look_ahead import NEXT_CYCLE_MS, _TwoCycles, look_ahead
-from fairlead.policy.kai.incremental.sources import TerminatingPods
+from fairlead.policy.kai.actions.look_ahead import NEXT_CYCLE_MS, look_ahead
 from fairlead.policy.kai.policy import fast_backend
 from fairlead.policy.kai.settings import KaiSettings
-from tests.policy.kai.actions.test_attempt_laws import busy_worlds
-from tests.policy.kai.actions.test_look_ahead import NOW_MS, job, world
-from tests.scale_examples import scale_examples
+from tests.policy.kai.actions.test_look_ahead import NOW_MS, world
 
 OWN = KaiSettings()
-
-
-def test_a_plan_that_only_starts_pods_is_not_carried_out_again() -> None:
-    """Somebody waits for whom the newcomer might have to leave, so the next cycle is tried."""
-    state = world(
-        "n0=4",
-        "a=4 b=0",
-        """
-        job    queue  pods  min  gpu  priority  at
-        old    a      1     1    3    50        n0
-        small  a      1     1    1    50        -
-        large  b      1     1    4    50        -
-        """,
-    )
-    with mock.patch("fairlead.policy.kai.actions.look_ahead.carry_out") as carry_out:
-        decisions = look_ahead(
-            state, OWN, NOW_MS, fast_backend(state, OWN), explain=False
-        ).decisions
-    assert [each.workload for each in decisions if isinstance(each, Start)] == ["small"]
-    carry_out.assert_not_called()
 
 
 def test_a_job_terminating_on_a_cordoned_node_takes_back_its_place_next() -> None:
@@ -62,33 +34,6 @@ def test_a_job_terminating_on_a_cordoned_node_takes_back_its_place_next() -> Non
     state.apply(WorkloadLeaving(workload=pair, pods=(leaving,)))
     decisions = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False).decisions
     assert not [each for each in decisions if isinstance(each, Start)]
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=scale_examples(80))
-@given(state=busy_worlds())
-def test_it_decides_as_after_carrying_the_plan_out(state: ClusterState) -> None:
-    found = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False)
-    with mock.patch.object(_TwoCycles, "_is_carried_out", return_value=False):
-        expected = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False)
-    assert found == expected
-
-
-def test_a_terminating_pod_is_known_until_it_has_left_or_that_is_undone() -> None:
-    state = world("n0=4", "a=4", "job queue pods min gpu priority at\nold a 1 1 1 50 n0")
-    terminating = TerminatingPods(state)
-    assert not terminating.is_any()
-    old = next(iter(state.workloads))
-    pods = state.workloads[old].pods()
-    with state.trial():
-        state.apply(WorkloadLeaving(workload=old, pods=pods))
-        assert terminating.is_any()
-    assert not terminating.is_any()
-    state.apply(WorkloadLeaving(workload=old, pods=pods))
-    state.apply(WorkloadAdded(job("new", "a")))
-    assert terminating.is_any()
-    state.apply(WorkloadStopped(workload=old, pods=pods))
-    assert not terminating.is_any()
 
 
 CYCLES = {

@@ -66,7 +66,6 @@ class KaiCycle:
         self.record = self.context.record
         self._allocate = AllocateAction(self.context, self._backend.prefilter, at_most_starts)
         self.time_dependent = False  # at another time the outcome may differ
-        self.has_displaced = False  # a running pod was evicted or is to move
         self._restraint = restraint
 
     @property
@@ -114,7 +113,6 @@ class KaiCycle:
                     run = VictimAction(self.context, prefilter, action, self._restraint.spared)
                     run.run()
                     self.time_dependent |= run.time_dependent
-                    self.has_displaced |= run.has_displaced
         return self.record.decisions(explain=explain)
 
     def _explain_jobs_without_turn(self) -> None:
@@ -150,7 +148,6 @@ class KaiCycle:
             if name in held:
                 continue
             self.record.touch(name)
-            self.has_displaced = True
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))
             self.record.act(Act(reason), [(name, pod) for pod in pods])
         self.time_dependent |= gangs.are_awaited(now_ms, grace_ms)

@@ -113,11 +113,9 @@ class _TwoCycles:
         self._can_evict = not settings.faithful and not VICTIM_ACTIONS.isdisjoint(settings.actions)
         self.is_cut = False  # the last plan, after so many starts
         self.has_waiting = False  # after the last plan
-        self._known_next: Displaced | None = None  # by the cycle after it; None: not known
         self.time_dependent = False
 
     def plan(self, restraint: Restraint, at_most_starts: int | None = None) -> tuple[Decision, ...]:
-        self._known_next = None
         with self._state.trial():
             cycle = KaiCycle(
                 self._state,
@@ -130,8 +128,6 @@ class _TwoCycles:
             )
             decisions = self._decisions(cycle)
             self.is_cut, self.has_waiting = cycle.is_cut, self._state.has_waiting()
-            if not cycle.is_cut and self._is_carried_out(cycle, decisions):
-                self._known_next = self._next_on_trial(decisions)
             return decisions
 
     def undone(self, decisions: tuple[Decision, ...]) -> Displaced:
@@ -223,34 +219,11 @@ class _TwoCycles:
     def _displaced_next(
         self, decisions: tuple[Decision, ...], *, keeps_reservations: bool
     ) -> Displaced:
-        if self._known_next is not None:
-            return self._known_next
         with self._state.trial():
             carry_out(self._state, decisions, self._now_ms, keeps_reservations=keeps_reservations)
-            return self._displaced_by_next_cycle()
-
-    def _is_carried_out(self, cycle: KaiCycle, decisions: tuple[Decision, ...]) -> bool:
-        """Return whether the state after a cycle is that after carrying out its *decisions*.
-
-        It is where pods only start: none is terminating, and nothing is reserved.
-        """
-        if cycle.has_displaced or not all(isinstance(each, (Start, Wait)) for each in decisions):
-            return False
-        return not self._backend.sources.has_terminating_pods()
-
-    def _next_on_trial(self, decisions: tuple[Decision, ...]) -> Displaced | None:
-        """Return what the next cycle displaces after *decisions*, which only start pods.
-
-        They are carried out on the state already. None: there is nothing to ask about.
-        """
-        if not self._can_evict or not self.has_waiting:
-            return None
-        return self._displaced_by_next_cycle() if self._preemptible(_places(decisions)) else None
-
-    def _displaced_by_next_cycle(self) -> Displaced:
-        then_ms = self._now_ms + NEXT_CYCLE_MS
-        cycle = KaiCycle(self._state, self._settings, then_ms, self._backend, explain=False)
-        return _displaced(self._decisions(cycle))
+            then_ms = self._now_ms + NEXT_CYCLE_MS
+            cycle = KaiCycle(self._state, self._settings, then_ms, self._backend, explain=False)
+            return _displaced(self._decisions(cycle))
 
     def _decisions(self, cycle: KaiCycle) -> tuple[Decision, ...]:
         decisions = tuple(cycle.decisions())

@@ -67,9 +67,6 @@ class Sources(Protocol):
     def pod_labels_in_use(self) -> PodLabelsInUse:
         """Return the labels that affinity terms look at."""
 
-    def has_terminating_pods(self) -> bool:
-        """Return whether any pod is terminating, ours or foreign."""
-
 
 class PlainSources:
     """Reads one state from scratch, every time."""
@@ -110,13 +107,6 @@ class PlainSources:
         """Return the labels that affinity terms look at."""
         workloads = self._state.workloads.values()
         return pod_labels_in_use(self._state, [t for each in workloads for t in pod_terms_of(each)])
-
-    def has_terminating_pods(self) -> bool:
-        """Return whether any pod is terminating, ours or foreign."""
-        runs = self._state.runs.values()
-        if any(placed.phase == "leaving" for run in runs for placed in run.pods.values()):
-            return True
-        return bool(self._state.books.leaving_foreign)
 
 
 def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:

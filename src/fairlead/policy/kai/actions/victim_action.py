@@ -53,7 +53,6 @@ class VictimAction:
     ) -> None:
         """Look at no job yet. *spared* pods are not evicted."""
         self.time_dependent = False  # at another time the outcome may differ
-        self.has_displaced = False  # an attempt succeeded that evicted or moved others
         self._context = context
         self._action: ActionName = action
         self._state = context.state
@@ -240,7 +239,6 @@ class VictimAction:
         if scenario is None:
             self._note_failed_search(attempt)
             return set()
-        self.has_displaced = True
         for reason, victims in why_evicted(attempt, scenario):
             record.act(Act(reason, job), victims)
         displaced = {name for name, _ in scenario.lost | scenario.moved}

@@ -49,7 +49,6 @@ class IncrementalSources:
         incomplete = IncrementalIncompleteGangs(state, self.gang)
         self.stale_gangs = StaleGangs(state, self.gang, incomplete.read)
         self.waiting_pods = waiting_pods(state)
-        self._terminating = TerminatingPods(state)
         self._pod_terms = PodAffinityTerms(state)
         self._service = IncrementalTournament(state)
         self._eviction = IncrementalTournament(state, *EVICTION_RULES)
@@ -78,10 +77,6 @@ class IncrementalSources:
     def pod_labels_in_use(self) -> PodLabelsInUse:
         """Return the labels that affinity terms look at."""
         return self._pod_terms.labels_in_use()
-
-    def has_terminating_pods(self) -> bool:
-        """Return whether any pod is terminating, ours or foreign."""
-        return self._terminating.is_any()
 
 
 class KnownGangs:
@@ -204,30 +199,6 @@ class IncrementalIncompleteGangs:
             if is_broken(self._state, name, self._gang_of):
                 self._broken.add(name)
         return IncompleteGangs(self._broken, self._remembered)
-
-
-class TerminatingPods:
-    """The jobs of one state with terminating pods, updated where it changed."""
-
-    def __init__(self, state: ClusterState) -> None:
-        """Track *state*. Nothing is read yet."""
-        self._state = state
-        self._changes = _ChangedWorkloads(state)
-        self._names: set[WorkloadName] = set()
-
-    def is_any(self) -> bool:
-        """Return whether any pod is terminating, ours or foreign. Cost: the changed jobs."""
-        names = self._changes.read()
-        if names is None:
-            self._names.clear()
-            names = self._state.runs
-        for name in names:
-            run = self._state.runs.get(name)
-            if run is not None and any(placed.phase == "leaving" for placed in run.pods.values()):
-                self._names.add(name)
-            else:
-                self._names.discard(name)
-        return bool(self._names) or bool(self._state.books.leaving_foreign)
 
 
 class PodAffinityTerms:
