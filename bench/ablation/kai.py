@@ -19,9 +19,8 @@ from fairlead.policy.kai.incremental.sources import (
     IncrementalIncompleteGangs,
     IncrementalTournament,
     KnownGangs,
-    PodAffinityTerms,
 )
-from fairlead.policy.kai.jobs.alike import JobClasses, pod_labels_in_use, pod_terms_of
+from fairlead.policy.kai.jobs.alike import JobClasses
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.stale_gangs import find_incomplete
 from fairlead.policy.kai.jobs.start_job import JobStarter
@@ -141,11 +140,6 @@ def _tournament(
     return QueueTournament(self._state, draw, numbers, offer, versions, *self._rules)
 
 
-def _labels(self: PodAffinityTerms) -> Any:
-    workloads = self._state.workloads.values()
-    return pod_labels_in_use(self._state, [t for each in workloads for t in pod_terms_of(each)])
-
-
 def _job_class(self: JobClasses, job: Any, pods: Any) -> Any:
     workload = self._state.workloads[job]
     return self._number(workload, pods, has_run=job in self._state.runs)
@@ -262,7 +256,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("gangs", 20, (KnownGangs, "of", _gang)),
     _off("tournaments", 70, (IncrementalTournament, "of", _tournament)),
     _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
-    _off("affinity terms", 25, (PodAffinityTerms, "labels_in_use", _labels)),
     _off("classes of jobs kept", 20, (JobClasses, "of", _job_class)),
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),

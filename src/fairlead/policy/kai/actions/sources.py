@@ -14,9 +14,6 @@ from fairlead.placement.shared_devices import DeviceRule
 from fairlead.placement.waiting_pods import WaitingPods
 from fairlead.policy.kai.jobs.alike import (
     JobClasses,
-    PodLabelsInUse,
-    pod_labels_in_use,
-    pod_terms_of,
 )
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.stale_gangs import StaleGangs
@@ -64,9 +61,6 @@ class Sources(Protocol):
     ) -> QueueTournament:
         """Let the leaves in *versions* meet for the next victim."""
 
-    def pod_labels_in_use(self) -> PodLabelsInUse:
-        """Return the labels that affinity terms look at."""
-
 
 class PlainSources:
     """Reads one state from scratch, every time."""
@@ -102,11 +96,6 @@ class PlainSources:
         return QueueTournament(
             self._state, division.draw, division.numbers, offer, versions, *EVICTION_RULES
         )
-
-    def pod_labels_in_use(self) -> PodLabelsInUse:
-        """Return the labels that affinity terms look at."""
-        workloads = self._state.workloads.values()
-        return pod_labels_in_use(self._state, [t for each in workloads for t in pod_terms_of(each)])
 
 
 def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:

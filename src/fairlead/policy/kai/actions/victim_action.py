@@ -94,7 +94,6 @@ class VictimAction:
     def _failed(self) -> FailedAttempts:
         return FailedAttempts(
             self._state,
-            self._context.sources.pod_labels_in_use,
             across_queues=self._action == "consolidation",
             faithful=self._settings.faithful,
         )

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.kai.actions.sources import node_finder, waiting_pods
@@ -12,9 +11,6 @@ from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQue
 from fairlead.policy.kai.incremental.shares import IncrementalShares
 from fairlead.policy.kai.jobs.alike import (
     JobClasses,
-    PodLabelsInUse,
-    pod_labels_in_use,
-    pod_terms_of,
 )
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.stale_gangs import (
@@ -49,7 +45,6 @@ class IncrementalSources:
         incomplete = IncrementalIncompleteGangs(state, self.gang)
         self.stale_gangs = StaleGangs(state, self.gang, incomplete.read)
         self.waiting_pods = waiting_pods(state)
-        self._pod_terms = PodAffinityTerms(state)
         self._service = IncrementalTournament(state)
         self._eviction = IncrementalTournament(state, *EVICTION_RULES)
 
@@ -73,10 +68,6 @@ class IncrementalSources:
     ) -> QueueTournament:
         """Let the leaves in *versions* meet for the next victim."""
         return self._eviction.of(division.draw, division.numbers, offer, versions)
-
-    def pod_labels_in_use(self) -> PodLabelsInUse:
-        """Return the labels that affinity terms look at."""
-        return self._pod_terms.labels_in_use()
 
 
 class KnownGangs:
@@ -199,27 +190,3 @@ class IncrementalIncompleteGangs:
             if is_broken(self._state, name, self._gang_of):
                 self._broken.add(name)
         return IncompleteGangs(self._broken, self._remembered)
-
-
-class PodAffinityTerms:
-    """The affinity terms of all workloads of one state, updated where it changed."""
-
-    def __init__(self, state: ClusterState) -> None:
-        """Track *state*. Nothing is read yet."""
-        self._state = state
-        self._changes = _ChangedWorkloads(state)
-        self._terms: dict[WorkloadName, list[PodTerm]] = {}  # of those that have any
-
-    def labels_in_use(self) -> PodLabelsInUse:
-        """Return the labels that terms look at. Cost: changed jobs, and foreign pods with terms."""
-        workloads, names = self._state.workloads, self._changes.read()
-        if names is None:
-            self._terms.clear()
-            names = workloads
-        for name in names:
-            self._terms.pop(name, None)
-            terms = pod_terms_of(workloads[name]) if name in workloads else []
-            if terms:
-                self._terms[name] = terms
-        every = [term for own in self._terms.values() for term in own]
-        return pod_labels_in_use(self._state, every)

@@ -20,12 +20,11 @@ victims are placed again. On random clusters that made no difference.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, NewType, TypeAlias
 
 from fairlead.model.axes import Amounts, WorkloadName
-from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodSet, Workload
 from fairlead.policy.kai.jobs.start_job import Shape, shape_of
@@ -142,19 +141,16 @@ class FailedAttempts:
     def __init__(
         self,
         state: ClusterState,
-        labels_in_use: Callable[[], PodLabelsInUse] | None = None,
         *,
         across_queues: bool = False,
         faithful: bool = False,
     ) -> None:
         """Begin an action on *state* without failures.
 
-        *labels_in_use* are those of that state; None: they are searched there. *across_queues* is
-        for consolidation, in which a job may move any other, but not itself. *faithful*: two jobs
-        are alike wherever KAI takes them for it, also where that is wrong.
+        *across_queues* is for consolidation, in which a job may move any other, but not itself.
+        *faithful*: two jobs are alike wherever KAI takes them for it, also where that is wrong.
         """
         self._state = state
-        self._read_labels = labels_in_use or (lambda: pod_labels_in_use(state, _all_terms(state)))
         self._across_queues = across_queues
         self._faithful = faithful
         self._least: dict[Hashable, Failure] = {}  # of each key the one that requested least
@@ -162,7 +158,7 @@ class FailedAttempts:
 
     @cached_property
     def _labels_in_use(self) -> PodLabelsInUse:
-        return self._read_labels()
+        return pod_labels_in_use(self._state)
 
     def refused_like(self, job: WorkloadName, pods: Sequence[PodId]) -> WorkloadName | None:
         """Return the failed job, if any, that speaks for *pods* of *job*, the next to start."""
@@ -240,26 +236,21 @@ class FailedAttempts:
         return Signature(key, tuple(sorted(waiting)))
 
 
-def pod_labels_in_use(state: ClusterState, terms: Iterable[PodTerm]) -> PodLabelsInUse:
-    """Return the labels that *terms* of workloads, and those of foreign pods, look at."""
-    every, books = [*terms], state.books
+def pod_labels_in_use(state: ClusterState) -> PodLabelsInUse:
+    """Return the labels that affinity terms of workloads and of foreign pods look at.
+
+    Cost: all workloads, once in an action that searches for victims.
+    """
+    sets = [each for workload in state.workloads.values() for each in workload.pod_sets]
+    asked = [each.constraints for each in sets]
+    every = [term for each in asked for term in (*each.pod_affinity, *each.pod_anti_affinity)]
+    books = state.books
     for node in books.nodes_asked_about():
         if node in books.nodes:
             every += [term for pod in books.asked_about(node) for term in pod.pod_anti_affinity]
     selectors = [term.selector for term in every if term.selector is not None]
     keys = [each.key for selector in selectors for each in selector.requirements]
     return PodLabelsInUse(bool(every), frozenset(keys))
-
-
-def pod_terms_of(workload: Workload) -> list[PodTerm]:
-    """Return the affinity and anti-affinity terms of a workload's pods."""
-    constraints = [each.constraints for each in workload.pod_sets]
-    return [term for each in constraints for term in (*each.pod_affinity, *each.pod_anti_affinity)]
-
-
-def _all_terms(state: ClusterState) -> Iterator[PodTerm]:
-    for workload in state.workloads.values():
-        yield from pod_terms_of(workload)
 
 
 def _asks_no_more(one: Ask, other: Ask) -> bool:

@@ -8,7 +8,7 @@ from fairlead.model.events import WorkloadAdded, WorkloadRemoved
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ANYWHERE, KaiJob, PodConstraints, PodSet, PodSets, Workload
-from fairlead.policy.kai.incremental.sources import PodAffinityTerms
+from fairlead.policy.kai.jobs.alike import pod_labels_in_use
 from tests.policy.kai.random_worlds import build
 
 
@@ -48,17 +48,16 @@ def seen(state: ClusterState) -> tuple[bool, frozenset[str]]:
 @given(
     st.lists(st.sampled_from([ANYWHERE, ANYWHERE, NEAR_APP, FAR_FROM_TEAM]), max_size=5), st.data()
 )
-def test_kept_terms_are_those_of_all_workloads(
+def test_the_labels_in_use_are_those_of_all_terms(
     wheres: list[PodConstraints], data: st.DataObject
 ) -> None:
     state = build([])
-    terms = PodAffinityTerms(state)
     for at, where in enumerate(wheres):
         state.apply(WorkloadAdded(job(f"j{at}", where)))
         if data.draw(st.booleans()):
-            assert terms.labels_in_use() == seen(state)
+            assert pod_labels_in_use(state) == seen(state)
     for name in list(state.workloads):
         with state.trial():
             state.apply(WorkloadRemoved(name))
-            assert terms.labels_in_use() == seen(state)
-        assert terms.labels_in_use() == seen(state)
+            assert pod_labels_in_use(state) == seen(state)
+        assert pod_labels_in_use(state) == seen(state)
