@@ -177,6 +177,19 @@ def test_the_first_is_always_that_of_sorting_anew(
             jobs.drop_first(Q)
 
 
+def test_a_job_that_started_in_its_turn_is_dropped_from_the_class_that_it_had() -> None:
+    """Some of its pods were evicted, so that its next pods are not those of its queue."""
+    state = state_with(queue("q"), *[job(n, priority=50, age=0, pods=2, minimum=1) for n in "ab"])
+    away = {WorkloadName("a"): {numbered_pod("a", 1)}}
+    jobs = PendingJobs(state, None, evicted=away)
+    jobs.add_queues({Q: None}.keys())
+    before = names_by_class(jobs)
+    assert [*before.values()] == [["a", "b"]]
+    run(state, "a", 0)
+    jobs.drop_first(Q)
+    assert [*names_by_class(jobs).values()] == [["b"]]
+
+
 def names_by_class(jobs: PendingJobs) -> dict[JobClass, list[WorkloadName]]:
     return {each: [key[-1] for key in keys] for each, keys in jobs.classes_of(Q).items()}
 

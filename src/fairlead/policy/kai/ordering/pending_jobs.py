@@ -231,8 +231,8 @@ class PendingJobs:
 
     def drop_first(self, queue: QueueName) -> None:
         """Remove the first job of *queue*: it has all it needs, or cannot have it."""
-        name = self._own_heap(queue)[0][-1]
-        self._drop(queue, self.job_class(name))
+        self._own_heap(queue)
+        self._drop(queue)
 
     def drop_alike(
         self, queue: QueueName, request: Amounts, is_infeasible: Callable[[JobClass], bool]
@@ -246,7 +246,7 @@ class PendingJobs:
             job_class = self.job_class(heap[0][-1])
             if not is_infeasible(job_class) or self._source.request(job_class) != request:
                 return
-            self._drop(queue, job_class)
+            self._drop(queue)
 
     def renew_first(self, queue: QueueName) -> None:
         """Give the first job of *queue*, which got its next pods, its new position.
@@ -339,12 +339,15 @@ class PendingJobs:
     def _can_start(self, name: WorkloadName) -> bool:
         return self._state.workloads[name].active and bool(self.next_pods(name))
 
-    def _drop(self, queue: QueueName, job_class: JobClass) -> None:
-        """Remove the first job of *queue*, which is of that class."""
+    def _drop(self, queue: QueueName) -> None:
+        """Remove the first job of *queue*.
+
+        If it got a place in its turn, its class is another by now than the one it is listed in.
+        """
         key = heappop(self._heaps[queue])
         classes = self._classes.get(queue)
         if classes is not None:
-            assert classes[job_class][0] == key, "the first job is not the first of its class"
+            job_class = next(each for each, keys in classes.items() if keys[0] == key)
             del classes[job_class][0]
             if not classes[job_class]:
                 del classes[job_class]
