@@ -2,10 +2,10 @@
 
 No other file of explain or of the command line names one, as a word or as part of an identifier.
 Help texts take the names from data: `POLICY_NAMES` and the registry. Not searched are the registry
-itself, the packages of the rule sets, and two kinds of files that are about other things:
+itself, the packages of the rule sets, and two files that are about other things:
 
 - ``cli/sim/kai_file.py`` reads the file format of another simulator, which is no rule set;
-- the commands about recorded usage, ``cli/usage*``, ``cli/past_use.py`` and ``cli/metrics.py``.
+- ``cli/metrics.py`` says in its help whose names the metrics have.
 """
 
 import importlib
@@ -24,7 +24,7 @@ SOURCE = Path(fairlead.__file__).parent
 NAMED = re.compile(r"kai|kueue|elastic", re.IGNORECASE)
 EXEMPT = re.compile(
     r"explain/(registry\.py|kai/|kueue/|elastic_quota/)"
-    r"|cli/(sim/kai_file\.py|usage|past_use\.py|metrics\.py)"
+    r"|cli/(sim/kai_file\.py|metrics\.py)"
 )
 
 
