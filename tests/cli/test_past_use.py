@@ -296,7 +296,7 @@ def test_queues_of_the_record_that_are_not_among_the_objects_are_told(tmp_path: 
     past = write_past(tmp_path, (*PAST, held(5, "team-a", 1), held(0, "team-a", 0)))
     ran = queues(tmp_path, options=("--usage-source", past))
     assert ran.exit_code == 0
-    assert ran.err == "note: past use is known of 1 queue not among the objects: team-a\n"
+    assert ran.err == "note: the record of usage has 1 queue not among the objects: team-a\n"
 
 
 @pytest.mark.parametrize(
@@ -384,5 +384,5 @@ def test_another_queue_that_is_not_among_the_objects_is_news(
             assert assembled is not None
             reader.let_count(assembled, NOW_MS)
             said.append(capsys.readouterr().err)
-    note = "note: past use is known of 1 queue not among the objects: "
+    note = "note: the record of usage has 1 queue not among the objects: "
     assert said == [f"{note}team-1\n", f"{note}team-2\n", ""]

@@ -41,7 +41,7 @@ SUMMARIES = {
     "report": "Write the results of a simulation as one page that opens in any browser.",
     "compare": "Compare simulations of the same work under different rules or settings.",
     "usage": "Show, change, export or import the recorded usage.",
-    "metrics": "Print or serve what Prometheus can scrape, under the names that dashboards know.",
+    "metrics": "Print or serve metrics for Prometheus, under the names that dashboards know.",
     "completion": "Print the completion script for your shell.",
 }
 

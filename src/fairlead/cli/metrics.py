@@ -78,10 +78,9 @@ def command(
     listen: tuple[str, int] | None,
     now: int,
 ) -> None:
-    """Print or serve what Prometheus can scrape, under the names that dashboards know.
+    """Print or serve metrics for Prometheus, under the names that dashboards know.
 
-    The names, labels and units are those of KAI-Scheduler, of Kueue, or for ElasticQuotas of
-    Koordinator.
+    The names, labels and units are those of the scheduler whose objects are read.
     """
 
     def load() -> LoadResult:

@@ -99,8 +99,7 @@ class PastUseReader:
     def let_count(self, assembled: Assembled, now_ms: int) -> PastUse | None:
         """Read past use into the state of *assembled*; None: not asked for, or it has no effect.
 
-        What is read takes the place of what the state knew. If it does not count, nothing does:
-        numbers from elsewhere would belie what is told of it.
+        It replaces the usage that the state had; if it does not count, no usage does.
         """
         settings = counts_usage(assembled.settings)
         if settings is None:
@@ -122,12 +121,12 @@ class PastUseReader:
         return past
 
     def close(self) -> None:
-        """Let go of the source."""
+        """Close the source."""
         if self._followed is not None:
             self._followed.close()
 
     def _warnings(self, past: PastUse) -> dict[str, str]:
-        """Tell what is wrong, and after that, that nothing is any more."""
+        """Return the problems; once they are over, a note that they are."""
         found = _warnings(past)
         if not found and self._has_warned:
             return {WELL_AGAIN: WELL_AGAIN}
@@ -135,7 +134,7 @@ class PastUseReader:
         return found
 
     def _read(self, assembled: Assembled, settings: CountsUsage, now_ms: int) -> PastUse:
-        """Ask the source, which is never an error: a missing answer is a state that is told."""
+        """Read the source; a source that does not answer is reported and is no error."""
         from fairlead.explain.usage.shares import PastUse
 
         chosen = settings.usage or UsageSettings()
@@ -172,11 +171,11 @@ def _warnings(past: PastUse) -> dict[str, str]:
 
 
 def _strangers(names: Sequence[QueueName]) -> dict[str, str]:
-    """Tell of queues that used something and are not among the objects: maybe they are misspelt."""
+    """Report queues with usage that are not among the objects: a name may be misspelt."""
     if not names:
         return {}
     queues = "1 queue" if len(names) == 1 else f"{len(names)} queues"
-    text = f"note: past use is known of {queues} not among the objects: {first_few(names)}"
+    text = f"note: the record of usage has {queues} not among the objects: {first_few(names)}"
     return {text: text}
 
 

@@ -21,7 +21,7 @@ older as if nothing was used since, or nothing at all."""
 
 
 class UsageRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Which past use counts; the defaults are those of KAI."""
+    """Which past usage counts."""
 
     window: Window = Sliding(WEEK_MS)
     half_life_ms: int | None = None  # None: it does not fade
@@ -53,7 +53,7 @@ class PrometheusSource(msgspec.Struct, frozen=True, kw_only=True, tag="prometheu
 
     url: str = ""
     url_variable: str = ""  # the variable of the environment that has the address
-    metrics: tuple[tuple[str, str], ...] = ()  # KAI's parameter, and the query in its place
+    metrics: tuple[tuple[str, str], ...] = ()  # the name of a parameter, and the query in its place
     guarantee_metrics: tuple[tuple[str, str], ...] = ()  # resource, and the query of what is due
     query_timeout_ms: int = 10 * SECOND_MS
     fetch_interval_ms: int = MINUTE_MS

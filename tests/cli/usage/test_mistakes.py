@@ -145,5 +145,5 @@ def test_jobs_of_a_time_that_is_known_are_refused_and_the_same_file_is_not(tmp_p
     before = usage("export", store).out
     ran = usage("import", store, str(files["second"]))
     assert ran.exit_code == 1
-    assert "nothing was imported: the record knows what ann in queue a held at" in ran.err
+    assert "nothing was imported: the store has a level of ann in queue a at" in ran.err
     assert usage("export", store).out == before

@@ -58,7 +58,7 @@ def test_samples_without_a_usable_number_are_not_called_absent(text: str, until_
 def test_without_any_series_that_is_told() -> None:
     [problem] = fetched({CAPACITY: EIGHT})[0].problems
     assert "has no series of what queues held between 2026-01-01T00:00:00Z" in problem
-    assert problem.endswith("is it the right server, and is KAI scraped?")
+    assert problem.endswith("is it the right server, and are queues scraped?")
 
 
 def test_a_queue_without_a_number_beside_one_with_some() -> None:

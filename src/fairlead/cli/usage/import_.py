@@ -241,7 +241,7 @@ def _in_words_of(record: UsageStore, text: UsageText) -> UsageText:
 
 
 def _refuse_overlap(record: UsageStore, entries: Sequence[Entry]) -> None:
-    """Refuse to tell anew of a time that is known: a list of jobs has no levels of other jobs."""
+    """Refuse jobs of a time that is known: a list of jobs has no levels of other jobs."""
     held = [entry for entry in entries if isinstance(entry, Held)]
     told = {(entry.queue, entry.user, entry.at_ms) for entry in held}  # the same file again is fine
     first_ms: dict[tuple[QueueName, str], int] = {}
@@ -254,10 +254,10 @@ def _refuse_overlap(record: UsageStore, entries: Sequence[Entry]) -> None:
         if begin_ms is not None and (known.at_ms > begin_ms or any(known.amounts)):
             whose = f"{known.user or 'no user'} in queue {known.queue}"
             raise FairleadError(
-                f"nothing was imported: the record knows what {whose} held at "
-                f"{moment_text(known.at_ms)}, and the file tells of jobs since "
-                f"{moment_text(begin_ms)}; jobs of one time are added up only within one file: "
-                "import all of them together into a new record"
+                f"nothing was imported: the store has a level of {whose} at "
+                f"{moment_text(known.at_ms)}, and the file has jobs since "
+                f"{moment_text(begin_ms)}; levels are summed only within one file: import all jobs "
+                "in one file into a new store"
             )
 
 

@@ -1,6 +1,6 @@
 """What queues used, on the axes of a rule set, from a ledger that counts resources.
 
-A rule set may count several resources on one axis: KAI counts every vendor's devices as ``gpu``.
+A rule set may count several resources on one axis, such as every vendor's devices as ``gpu``.
 """
 
 import re

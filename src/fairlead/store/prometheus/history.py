@@ -84,7 +84,7 @@ class PrometheusHistory:
             plain=self._plain,
             rules=self._rules,
             newest_ms=newest_ms,
-            whole=self._sweep.queues,  # KAI reports inner queues with all that is below them
+            whole=self._sweep.queues,  # inner queues are reported with all that is below them
             problems=self._problems,
         )
 

@@ -63,7 +63,7 @@ class PrometheusHttp:
         A long query fits only into a POST; a server that does not allow it, as some read-only
         proxies, gets a GET. The timeout of a query is the deadline of a whole exchange, from the
         connection to the last byte. A query in the address, by which some servers select a tenant,
-        is part of every request, as KAI sends it.
+        is part of every request.
         """
         target, form = _in_ascii(self._url.path.rstrip("/")) + path, urlencode(fields)
         given = _in_ascii(self._url.query)

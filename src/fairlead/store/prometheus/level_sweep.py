@@ -58,7 +58,7 @@ class SeriesChanges:
     ) -> None:
         """Know no sample yet of those that should be *step_ms* apart, the first of them now.
 
-        A guarantee *may be negative*, which is KAI's way to write that there is no limit.
+        A guarantee *may be negative*, which means that there is no limit.
         """
         self.changes: list[Change] = []
         self.odd: Odd | None = None

@@ -97,7 +97,7 @@ class Stretch:
         if self._unlabelled:
             text = f"{_without_label(what)}, such as in {self._unlabelled}"
             return f"{text}; let what is scraped, or the query, keep that label"
-        return f"has no series of {what}; is it the right server, and is KAI scraped?"
+        return f"has no series of {what}; is it the right server, and are queues scraped?"
 
     def _told(self, place: int, subject: Subject, query: str, scale: int) -> _Answered:
         by_queue: dict[QueueName, list[list[Change]]] = {}
@@ -160,7 +160,7 @@ class Stretch:
         of_capacity = f"the capacity of {resource} ({queries.capacity})"
         if not held.has_amounts:
             text = _lacks(of_use, held)
-            if not capacity.has_amounts:  # not even as 0, which is how KAI tells that it has none
+            if not capacity.has_amounts:  # not even as 0, which says that the cluster has none
                 text += f", and {_lacks(of_capacity, capacity)}"
             self._note(f"{text}; nothing is known of its use")
         elif not capacity.has_amounts and any(each.amount for each in held.told):
