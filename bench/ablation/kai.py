@@ -1,6 +1,6 @@
 """The shortcuts of KAI's rules: what the plain answer would be instead of each of them."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import count
 from typing import Any, Final
 
@@ -32,7 +32,6 @@ from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBound
 from fairlead.policy.kai.pruning.prefilter import (
     ActionBounds,
     InfeasibleClasses,
-    ReclaimingClasses,
 )
 from fairlead.policy.kai.pruning.room import RoomBound
 from fairlead.policy.kai.victims.attempt import AttemptContext
@@ -57,16 +56,6 @@ def _empty(*_args: Any, **_named: Any) -> Set[Any]:
     return frozenset()
 
 
-def _prefilter_without(actions: Iterable[str]) -> Any:
-    """Return the prefilter of whole actions without that of *actions*."""
-    plain, before = frozenset(actions), ActionBounds.may_any_succeed
-
-    def may_any_succeed(self: ActionBounds) -> bool:
-        return self._action in plain or before(self)
-
-    return may_any_succeed
-
-
 def _first_victims(self: FirstVictims, most: Any, division: Any, candidates: Any) -> Any:
     """Order the victims anew."""
 
@@ -87,14 +76,6 @@ def _first_victims(self: FirstVictims, most: Any, division: Any, candidates: Any
 def _move_bound(self: MoveBounds, first: Any) -> MoveBound:
     self._pods.clear()
     return MoveBound(self._finder.rooms(), self._all_pods(first))
-
-
-_reclaiming_of = ReclaimingClasses.of
-
-
-def _reclaiming_anew(self: ReclaimingClasses, share: Any, classes: Any, request_of: Any) -> Any:
-    self._known.pop(share.queue, None)
-    return _reclaiming_of(self, share, classes, request_of)
 
 
 def _divide(self: IncrementalShares) -> None:
@@ -230,24 +211,10 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     # pruning: of one search
     _off("room bound", 130, (RoomBound, "allows", _yes)),
     # pruning: of one action
-    _off("reclaims in vain", 25, (ActionBounds, "_reclaims_in_vain", _no)),
     _off("class filter", 70, (ActionBounds, "turn_filter", lambda *_: TryEveryTurn())),
-    _off(
-        "prefilter: reclaim", 60, (ActionBounds, "may_any_succeed", _prefilter_without(["reclaim"]))
-    ),
-    _off(
-        "prefilter: consolidation",
-        30,
-        (ActionBounds, "may_any_succeed", _prefilter_without(["consolidation"])),
-    ),
-    _off(
-        "prefilter: preempt", 30, (ActionBounds, "may_any_succeed", _prefilter_without(["preempt"]))
-    ),
-    _off("prefilter: all", 110, (ActionBounds, "may_any_succeed", _yes)),
     _off("move bound", 370, (ActionBounds, "_may_moving_help", _yes)),
     _off("first victims kept", 230, (FirstVictims, "first", _first_victims)),
     _off("move bound kept", 30, (MoveBounds, "bound", _move_bound)),
-    _off("reclaiming classes kept", 20, (ReclaimingClasses, "of", _reclaiming_anew)),
     _off("infeasible classes", 60, (InfeasibleClasses, "all", _empty)),
     # incremental
     _off("shares", 170, (IncrementalShares, "catch_up", _divide)),
@@ -265,7 +232,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("failure speaks for its class", 15, (VictimAction, "_speaks_for_its_class", _no)),
     _off("elastic growth", 25, (PendingJobs, "_plan_growth", _nothing)),
     _off("misfits of single pods", 15, (JobStarter, "_known_misfit", _nothing)),
-    _off("too few places", 25, (JobStarter, "_has_too_few_places", _no)),
     _off("closed steps", 40, (VictimSteps, "close", _nothing)),
     _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
     _off("shared evictions", 25, (Evictions, "evict", _evict_all)),

@@ -42,7 +42,7 @@ from fairlead.policy.kai.ordering.pending_queues import PendingQueue
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
 from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
 from fairlead.policy.kai.policy import KaiPolicy
-from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter, ReclaimingClasses
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import (
     EVICTION_RULES,
@@ -163,9 +163,6 @@ class PlannedHistory(RuleBasedStateMachine):
             if data.draw(st.booleans()):  # a priority is looked up without a line, too
                 assert list(map(_told, pool.of(queue))) == list(map(_told, fresh.of(queue)))
 
-        every = [fresh.lowest_priority(queue) for queue in _leaf_names(state)]
-        assert pool.lowest_of_all() == min((p for p in every if p is not None), default=None)
-
     @rule(data=st.data(), most=st.sampled_from([None, 1, 3]))
     def compare_first_victims(self, data: st.DataObject, most: int | None) -> None:
         """Of all leaves, whoever claims; some are spared, or had a turn in the same cycle."""
@@ -190,17 +187,6 @@ class PlannedHistory(RuleBasedStateMachine):
         )
         popped = list(iter(line.pop, None))
         assert [each.job for each in found] == [each.job for each in popped][:most]
-
-    @rule()
-    def compare_reclaiming_classes(self) -> None:
-        division, lines = self.sources.shares, self.sources.pending
-        division.catch_up()
-        fresh = ReclaimingClasses(self.state)
-        assert self.bounds.reclaiming.is_any(division, lines) == any(
-            fresh.of(division.shares[queue], line.classes, lines.request)
-            for queue, line in lines.queues().items()
-            if queue in division.leaves
-        )
 
     @rule()
     def read_which_queues_changed(self) -> None:
@@ -311,11 +297,6 @@ class PlannedHistory(RuleBasedStateMachine):
 
 def _copied_sums(state: ClusterState) -> dict[QueueName, QueueSums]:
     return {name: deepcopy(sums) for name, sums in state.sums.items()}
-
-
-def _leaf_names(state: ClusterState) -> list[QueueName]:
-    """Return all queues that workloads name, known or not."""
-    return sorted({workload.queue for workload in state.workloads.values()})
 
 
 def _every_candidate(_: Candidate) -> bool:

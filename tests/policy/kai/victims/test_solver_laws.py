@@ -21,7 +21,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.execution.executor import apply
 from fairlead.model.node import Node
-from fairlead.model.plan import Decision, Plan
+from fairlead.model.plan import Decision
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (
@@ -38,7 +38,6 @@ from fairlead.model.workload import (
 from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.moves import MoveBound
-from fairlead.policy.kai.pruning.prefilter import ActionBounds
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import EvictionOrder
 from fairlead.policy.kai.victims.solver import Scenario, Validator, VictimSolver
@@ -362,17 +361,3 @@ def test_a_skipped_turn_would_have_come_to_nothing(
     changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
     with mock.patch.object(VictimAction, "_may_skip", new=False):
         assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
-
-
-@settings(max_examples=scale_examples(200))
-@given(state=backlogs(), chosen=all_settings)
-def test_reclaims_that_are_not_even_ordered_would_have_come_to_nothing(
-    state: ClusterState, chosen: KaiSettings
-) -> None:
-    """Plan twice, so that what is kept from the first time is asked as well."""
-    policy, plain = KaiPolicy(chosen), KaiPolicy(chosen)
-    for now_ms in (NOW_MS, NOW_MS + 1000):
-        changes = changes_of(policy, state, now_ms)
-        with mock.patch.object(ActionBounds, "_reclaims_in_vain", return_value=False):
-            assert changes_of(plain, state, now_ms) == changes
-        apply(state, Plan(taken_ms=now_ms, decisions=tuple(changes)))

@@ -53,9 +53,6 @@ class TurnFilter(Protocol):
 class ActionPrefilter(Protocol):
     """Says which attempts of one action are in vain."""
 
-    def may_any_succeed(self) -> bool:
-        """Return whether any attempt may succeed, before jobs are ordered."""
-
     def turn_filter(self, jobs: PendingJobs) -> TurnFilter:
         """Return the filter for the turns of *jobs*."""
 
@@ -120,10 +117,6 @@ class TryEverything:
 
 class TryEveryAttempt:
     """The plain prefilter of an action: every attempt is made."""
-
-    def may_any_succeed(self) -> bool:
-        """Return that one may."""
-        return True
 
     def turn_filter(self, jobs: PendingJobs) -> "TryEveryTurn":
         """Return the plain filter of turns."""

@@ -108,8 +108,6 @@ class VictimAction:
         """Let every pending job try once, in service order."""
         if self._action == "consolidation" and self._settings.max_consolidation_victims == 0:
             return
-        if not self._explain and not self._prefilter.may_any_succeed():
-            return
         jobs = self._context.waiting(self._action)
         turn_filter = self._prefilter.turn_filter(jobs)
         if turn_filter.is_any_left():

@@ -5,7 +5,6 @@ queue stays the same object until a job in it changes, also when a trial was und
 """
 
 from bisect import bisect_left, insort
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import NamedTuple
 
@@ -40,8 +39,6 @@ class IncrementalCandidates:
         self._known: dict[WorkloadName, _Known] = {}
         self._running: dict[QueueName, dict[WorkloadName, None]] = {}
         self._queue_of: dict[WorkloadName, QueueName] = {}  # of each running job
-        self._priority_of: dict[WorkloadName, int] = {}  # of each candidate
-        self._priorities: Counter[int] = Counter()
 
     def of(self, queue: QueueName) -> list[OrderedCandidate]:
         """Return the candidates of a leaf as of now; the caller must not change the list.
@@ -71,11 +68,6 @@ class IncrementalCandidates:
             self._lowest[queue] = min(priorities, default=None)
         return self._lowest[queue]
 
-    def lowest_of_all(self) -> int | None:
-        """Return the lowest priority of any candidate; None if there is none."""
-        self._catch_up()
-        return min(self._priorities, default=None)
-
     def _catch_up(self) -> None:
         touched = self._state.touched
         if touched.moment == self._read_at:
@@ -88,8 +80,6 @@ class IncrementalCandidates:
                 memory.clear()
             self._by_job.clear()
             self._queue_of.clear()
-            self._priority_of.clear()
-            self._priorities.clear()
             for name in self._state.runs:
                 self._update(name)
         self._read_at = touched.moment
@@ -105,26 +95,13 @@ class IncrementalCandidates:
             queue = self._queue_of[name] = workload.queue
             self._running.setdefault(queue, {})[name] = None
             self._note_change(queue, name)
-            self._count(name, workload.priority if workload.preemptible else None)
         else:
             self._known.pop(name, None)
-            self._count(name, None)
 
     def _note_change(self, queue: QueueName, name: WorkloadName) -> None:
         self._lowest.pop(queue, None)
         if queue in self._lists:
             self._changed.setdefault(queue, set()).add(name)
-
-    def _count(self, name: WorkloadName, priority: int | None) -> None:
-        """Count the priority of a job; None: it is no candidate."""
-        before = self._priority_of.pop(name, None)
-        if before is not None:
-            self._priorities[before] -= 1
-            if not self._priorities[before]:
-                del self._priorities[before]
-        if priority is not None:
-            self._priority_of[name] = priority
-            self._priorities[priority] += 1
 
     def _updated(
         self, queue: QueueName, known: list[OrderedCandidate], names: Set[WorkloadName]

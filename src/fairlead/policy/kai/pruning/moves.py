@@ -5,11 +5,13 @@ take it again, and one is left over. A pod that requests twice as much takes two
 like the preemptor's, wherever it goes. So of the places that exist when all have left, those are
 subtracted that the victims take again. The rest is an upper bound, whichever of them leave: each
 one that stays removes at least as many places as it would take. The same holds for places of the
-size of any victim, of which the preemptor's pods take theirs.
+size of any victim, of which the preemptor's pods take theirs. Without the bound the first hours of
+the simulated month take 1.9 times as long.
 
 Consolidation may move the same jobs for every preemptor, and nearly every cycle asks whether that
 could help any job. Between two cycles one leaf changed. So the eviction order of each queue is made
 from those of its children as far as it was asked for, and kept while nothing in the queue changes.
+Ordered anew in every cycle, 14 hours of the simulated month take 1.26 times as long.
 """
 
 from collections import Counter

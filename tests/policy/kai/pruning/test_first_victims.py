@@ -1,4 +1,4 @@
-"""What is kept from cycle to cycle equals what reading everything anew gives.
+"""The first victims that are kept from cycle to cycle are those that ordering all anew gives.
 
 Two departments of three teams, in which jobs come, start, move and finish; some have a turn, or are
 spared, in the cycle of one step and not in that of the next.
@@ -32,7 +32,7 @@ from fairlead.policy.kai.incremental.sources import IncrementalSources
 from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBounds
-from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter, ReclaimingClasses
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import (
     EVICTION_RULES,
@@ -111,34 +111,6 @@ def job(name: str, step: Step) -> Workload:
     )
 
 
-def test_a_guarantee_that_grows_lets_jobs_reclaim_that_cannot_be_preempted() -> None:
-    """The fair share is 1 GPU before and after, as much as is asked for; 1 of 0 is guaranteed."""
-    state = build([])
-    state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 16_000))))
-    team = Queue(
-        name=QueueName("ta1"),
-        weights=(Decimal(1),) * 3,
-        guaranteed=(0, 0, 0),
-        ceiling=(None,) * 3,
-        borrow_limit=(None,) * 3,
-        lend_limit=(None,) * 3,
-    )
-    state.apply(QueueChanged(team))
-    wanted = Step("ta1", 1000, 100, False, None, None, None, None)
-    state.apply(WorkloadAdded(replace(job("j", wanted), preemptible=False)))
-    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
-    for guaranteed, expected in ((0, 0), (1000, 1), (0, 0)):
-        state.apply(QueueChanged(replace(team, guaranteed=(0, 0, guaranteed))))
-        bounds.sources.shares.catch_up()
-        share, line = (
-            bounds.sources.shares.shares[team.name],
-            bounds.sources.pending.queues()[team.name],
-        )
-        assert share.fair_share[2] == 1000
-        found = bounds.reclaiming.of(share, line.classes, bounds.sources.pending.request)
-        assert len(found) == expected
-
-
 def every_candidate(_: Candidate) -> bool:
     return True
 
@@ -175,8 +147,6 @@ def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: l
             every = bounds.first_victims.first(None, bounds.sources.shares, pool)
             found = kept.first(most, bounds.sources.shares, pool)
             assert [each.job for each in found] == [each.job for each in every][:most]
-        check_priorities(state, bounds)
-        check_reclaimers(state, bounds)
 
 
 def change_nodes(state: ClusterState, name: WorkloadName) -> None:
@@ -214,19 +184,6 @@ def check_moves(state: ClusterState, bounds: BoundsPrefilter, first: list[Candid
     for gpu, count, base in product([1000, 8000], [1, 2, 4], bases):
         asked = [(0, 0, gpu)] * count
         assert kept.allows(asked, base) == fresh.allows(asked, base)
-
-
-def check_priorities(state: ClusterState, bounds: BoundsPrefilter) -> None:
-    priorities = [state.workloads[name].priority for name in state.runs]
-    assert bounds.sources.candidates.lowest_of_all() == min(priorities, default=None)
-
-
-def check_reclaimers(state: ClusterState, bounds: BoundsPrefilter) -> None:
-    division, lines, fresh = bounds.sources.shares, bounds.sources.pending, ReclaimingClasses(state)
-    assert bounds.reclaiming.is_any(division, lines) == any(
-        fresh.of(division.shares[queue], line.classes, lines.request)
-        for queue, line in lines.queues().items()
-    )
 
 
 def with_dues(dues: Mapping[str, tuple[int, int]]) -> ClusterState:
@@ -297,21 +254,6 @@ def test_the_first_victim_changes_with_jobs_that_are_no_candidates() -> None:
     assert first_victims(state, bounds) == "b3"
     come(state, "a5", 4000, runs=True, preemptible=False)
     assert first_victims(state, bounds) == "a3"
-
-
-def may_any_reclaim(state: ClusterState, bounds: BoundsPrefilter) -> bool:
-    bounds.sources.shares.catch_up()
-    check_reclaimers(state, bounds)
-    return bounds.reclaiming.is_any(bounds.sources.shares, bounds.sources.pending)
-
-
-def test_reclaiming_classes_change_with_the_shares_of_others() -> None:
-    """*a* may have 4 of 4; with jobs of *c* it is due nothing, and *c* less than it asks."""
-    state = three_queues()
-    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
-    assert may_any_reclaim(state, bounds)
-    come(state, "c1", 5000, runs=False)
-    assert not may_any_reclaim(state, bounds)
 
 
 def test_a_queue_matters_while_it_is_beyond_its_guarantee_as_the_first_victims_are() -> None:
