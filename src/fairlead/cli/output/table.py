@@ -110,11 +110,11 @@ def _fitted_words(columns: list[list[str]], width: int) -> list[list[str]]:
 
 
 def _with_short_title(column: list[str]) -> list[str]:
-    """Break a title that is wider than all numbers below it, at its hyphens and blanks."""
+    """Break a title that is wider than all numbers below it, at hyphens and blanks; not GPU-h."""
     title, *cells = column
     if display_width(title) <= max(map(display_width, cells), default=0):
         return column
-    return ["\n".join(re.findall(r"[^- ]+-?", title)) or title, *cells]
+    return ["\n".join(re.findall(r"[^- ]+(?:-h\b|-)?", title)) or title, *cells]
 
 
 def _rows(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:

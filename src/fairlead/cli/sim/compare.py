@@ -47,7 +47,7 @@ CSV_COLUMNS = (
     metavar="FILE",
     help="Write the comparison there too, as one page that opens in any browser.",
 )
-@output_option("table", "json", "yaml", "csv")
+@output_option("table", "wide", "json", "yaml", "csv")
 def command(results: tuple[str, ...], file: str | None, output: str) -> None:
     """Compare simulations of the same work under different rules or settings.
 
@@ -59,8 +59,8 @@ def command(results: tuple[str, ...], file: str | None, output: str) -> None:
     if file is not None:
         _write_page(comparison, Path(file))
     match output:
-        case "table":
-            _print_table(comparison)
+        case "table" | "wide":
+            _print_table(comparison, wide=output == "wide")
         case "csv":
             _print_csv(comparison)
         case _:
@@ -87,7 +87,7 @@ def _write_page(comparison: Comparison, file: Path) -> None:
     click.echo(f"written: {file}", err=True)
 
 
-def _print_table(comparison: Comparison) -> None:
+def _print_table(comparison: Comparison, *, wide: bool) -> None:
     sides, seeds = comparison.sides, comparison.seeds
     listed = ", ".join(map(str, seeds))
     same = f"{comparison.scenario}: the same work on {len(sides)} sides, seeds {listed}"
@@ -104,7 +104,7 @@ def _print_table(comparison: Comparison) -> None:
             rows.append([""] * len(heads))
         before = row.name
         rows.append(_cells(row, resources.get(row.resource)))
-    click.echo(table_text(rows, left=3))
+    click.echo(table_text(rows, left=3, wide=wide))
     _print_notes(comparison)
 
 

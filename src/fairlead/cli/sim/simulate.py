@@ -69,7 +69,7 @@ run as it is, and its table printed.
 @click.command(cls=SettingsCommand, help=HELP, epilog=EPILOG)
 @takes_scenario
 @click.option("--parquet", is_flag=True, help="Write the tables as Parquet, too.")
-@output_option("table", "json", "yaml", "csv")
+@output_option("table", "wide", "json", "yaml", "csv")
 def command(asked: Asked, parquet: bool, output: str) -> None:
     """Run the scenario, write the results, and print them."""
     read = file_or_exit(asked)
@@ -132,17 +132,15 @@ def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
 
 
 def _show(result: StoredResult, variants: Sequence[Variant], output: str) -> None:
-    if output == "table":
+    if output in ("table", "wide"):
         from fairlead.cli.sim.tables import runs_text
 
         for variant in variants:
             runs = [run for run in result.runs if run.about.variant == variant.name]
             if runs:
-                click.echo(f"{runs_text(runs)}\n")
+                click.echo(f"{runs_text(runs, wide=output == 'wide')}\n")
         click.echo(f"results: {result.folder}")
         return
-    from fairlead.cli.sim.simulate import measure_lines, result_document
-
     if output == "csv":
         for line in measure_lines(result):
             click.echo(line, nl=False)

@@ -45,7 +45,7 @@ from fairlead.sim.sweep.combinations import (
 )
 
 
-def sweep_text(result: StoredResult, rows: Sequence[Combination]) -> str:
+def sweep_text(result: StoredResult, rows: Sequence[Combination], *, wide: bool) -> str:
     """Return the table; a combination of which no run ended has none of its measures."""
     known = _summaries(result)
     resource = main_resource(list(known.values()))
@@ -56,7 +56,7 @@ def sweep_text(result: StoredResult, rows: Sequence[Combination]) -> str:
         summaries = _of(row, known)
         cells = [cell(column, summaries) for column in columns]
         lines.append([row.variant, *row.swept.values(), *cells])
-    return table_text([head, *lines], left=1 + len(rows[0].swept))
+    return table_text([head, *lines], left=1 + len(rows[0].swept), wide=wide)
 
 
 def sweep_document(result: StoredResult, rows: Sequence[Combination]) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _read_swept(
     help="How many runs at a time; by default one for each core.",
 )
 @click.option("--on", metavar="dask:ADDRESS", help="Run on this Dask cluster instead.")
-@output_option("table", "json", "csv")
+@output_option("table", "wide", "json", "csv")
 def command(
     asked: Asked, over: Mapping[str, list[str]], workers: int | None, on: str | None, output: str
 ) -> None:
@@ -256,8 +256,6 @@ def _cores() -> int:
 
 
 def _show(result: StoredResult, rows: Sequence[Combination], output: str) -> None:
-    from fairlead.cli.sim.sweep import sweep_document, sweep_lines, sweep_text
-
     match output:
         case "json":
             from fairlead.cli.output.document import print_document
@@ -267,4 +265,5 @@ def _show(result: StoredResult, rows: Sequence[Combination], output: str) -> Non
             for line in sweep_lines(result, rows):
                 click.echo(line, nl=False)
         case _:
-            click.echo(f"{sweep_text(result, rows)}\n\nresults: {result.folder}")
+            table = sweep_text(result, rows, wide=output == "wide")
+            click.echo(f"{table}\n\nresults: {result.folder}")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fairlead.cli.output.table import table_text
+from fairlead.cli.output.table import table_text, wrapped
 from fairlead.explain.text.amounts import by_interest
 from fairlead.explain.text.measures import hours_unit, length_text, resource_hours
 from fairlead.explain.text.names import printable
@@ -136,8 +136,11 @@ def _ratio(number: float) -> str:
     return f"{number:.3f}"
 
 
-def runs_text(runs: Sequence[StoredRun]) -> str:
-    """Return the tables of runs that differ in their seed alone: who got what, and was it fair."""
+def runs_text(runs: Sequence[StoredRun], *, wide: bool) -> str:
+    """Return the tables of runs that differ in their seed alone: of its queues and of the cluster.
+
+    They fit the terminal unless *wide*.
+    """
     abouts = [run.about for run in runs]
     summaries = [run.summary for run in runs]
     resource = main_resource(summaries)
@@ -155,8 +158,8 @@ def runs_text(runs: Sequence[StoredRun]) -> str:
         ["CLUSTER", *(column.title for column in cluster)],
         ["", *(cell(column, summaries) for column in cluster)],
     ]
-    tables = (table_text([head, *rows]), table_text(of_cluster))
-    return "\n\n".join((_title(abouts), *tables))
+    tables = (table_text([head, *rows], wide=wide), table_text(of_cluster, wide=wide))
+    return "\n\n".join((wrapped(_title(abouts), wide=wide), *tables))
 
 
 def _title(abouts: Sequence[RunAbout]) -> str:
