@@ -86,7 +86,7 @@ def test_a_second_run_of_the_same_source_is_the_same(work: Backlog) -> None:
 
 
 def test_nothing_is_remembered_of_jobs_that_are_done() -> None:
-    source = BacklogSource(WAITING, seed=1)
+    source = BacklogSource(WAITING, seed=1, start_ms=0)
     jobs = list(source.jobs())
     for at_ms in range(100):
         jobs += source.on_started(jobs[at_ms], at_ms)

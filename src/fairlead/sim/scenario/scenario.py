@@ -3,7 +3,7 @@
 Descriptions of work count from the start of the simulation, but the simulation has a date.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -68,9 +68,10 @@ def _has_end(part: ArrivingWork | Backlog) -> bool:
 class JobListSource(WorkSource):
     """Submits the jobs that a scenario lists."""
 
-    def __init__(self, work: JobList) -> None:
-        """Take jobs in the order of time."""
+    def __init__(self, work: JobList, start_ms: int) -> None:
+        """Take jobs in the order of time, which count from *start_ms*."""
         self._work = work
+        self._start_ms = start_ms
 
     @property
     def name(self) -> str:
@@ -79,7 +80,8 @@ class JobListSource(WorkSource):
 
     def jobs(self) -> Iterator[Job]:
         """Return the jobs, the same ones each time."""
-        return iter(self._work.jobs)
+        replace, start_ms = msgspec.structs.replace, self._start_ms
+        return (replace(job, submit_ms=job.submit_ms + start_ms) for job in self._work.jobs)
 
 
 class TraceSource(WorkSource):
@@ -101,49 +103,15 @@ class TraceSource(WorkSource):
         return islice(jobs, self._work.jobs_at_most)
 
 
-class LaterSource(WorkSource):
-    """Another source, with its zero at the start of the simulation."""
-
-    def __init__(self, source: WorkSource, start_ms: int) -> None:
-        """Let all of *source* happen *start_ms* later."""
-        self._source = source
-        self._start_ms = start_ms
-
-    @property
-    def name(self) -> str:
-        """That of the other source."""
-        return self._source.name
-
-    def jobs(self) -> Iterator[Job]:
-        """Begin the other source anew, and return its jobs."""
-        return self._later(self._source.jobs())
-
-    def on_started(self, job: Job, at_ms: int) -> Sequence[Job]:
-        """Return what the other source submits because *job* has got places."""
-        jobs = self._source.on_started(job, at_ms - self._start_ms)
-        return list(self._later(jobs)) if jobs else ()
-
-    def on_finished(self, job: Job, at_ms: int) -> Sequence[Job]:
-        """Return what the other source submits because *job* is done."""
-        jobs = self._source.on_finished(job, at_ms - self._start_ms)
-        return list(self._later(jobs)) if jobs else ()
-
-    def _later(self, jobs: Iterable[Job]) -> Iterator[Job]:
-        replace, start_ms = msgspec.structs.replace, self._start_ms
-        if not start_ms:
-            return iter(jobs)
-        return (replace(job, submit_ms=job.submit_ms + start_ms) for job in jobs)
-
-
 def source_of(part: WorkPart, seed: int, start_ms: int) -> WorkSource:
     """Return the source of *part*; only the arguments, and the log of a trace, decide."""
     match part:
         case JobList():
-            return LaterSource(JobListSource(part), start_ms)
+            return JobListSource(part, start_ms)
         case TraceWork():
-            return TraceSource(part, start_ms)  # whose jobs are many, and need be made but once
+            return TraceSource(part, start_ms)
         case _:
-            return LaterSource(make_source(part, seed), start_ms)
+            return make_source(part, seed, start_ms)
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +141,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rule_sets(names: Sequence[str]) -> tuple[PolicyName, ...]:
-    """Return those of *names* that are of rule sets: a scenario can be read under them as well."""
+    """Return the rule sets among *names*: a scenario can be read under them as well."""
     return tuple(policy for policy in POLICY_NAMES if policy in names)
 
 

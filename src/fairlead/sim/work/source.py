@@ -94,10 +94,11 @@ class WorkSource(Protocol):
 class ArrivingSource(WorkSource):
     """Submits jobs as they arrive, whatever becomes of them."""
 
-    def __init__(self, work: ArrivingWork, seed: int) -> None:
-        """Take a description without defects."""
+    def __init__(self, work: ArrivingWork, seed: int, start_ms: int) -> None:
+        """Take a description without defects, whose times count from *start_ms*."""
         self._work = work
         self._seed = seed
+        self._start_ms = start_ms
 
     @property
     def name(self) -> str:
@@ -108,7 +109,8 @@ class ArrivingSource(WorkSource):
         """Return the jobs, made as they are asked for; the same ones each time."""
         work = self._work
         times = arrival_times(work.arrivals, work.shapes, self._seed, work.name)
-        return map(JobMaker(work, self._seed).make, islice(times, work.jobs_at_most))
+        make, start_ms = JobMaker(work, self._seed).make, self._start_ms
+        return (make(start_ms + at_ms) for at_ms in islice(times, work.jobs_at_most))
 
 
 class BacklogSource(WorkSource):
@@ -119,10 +121,11 @@ class BacklogSource(WorkSource):
     and are not done.
     """
 
-    def __init__(self, work: Backlog, seed: int) -> None:
-        """Take a description without defects."""
+    def __init__(self, work: Backlog, seed: int, start_ms: int) -> None:
+        """Take a description without defects, whose times count from *start_ms*."""
         self._work = work
         self._seed = seed
+        self._start_ms = start_ms
         self._maker = JobMaker(work, seed)
         self._started: set[str] = set()
 
@@ -151,24 +154,24 @@ class BacklogSource(WorkSource):
 
     def _one_more(self, at_ms: int) -> list[Job]:
         work = self._work
-        submit_ms = max(at_ms, work.from_ms)
-        if work.until_ms is not None and submit_ms >= work.until_ms:
+        submit_ms = max(at_ms, self._start_ms + work.from_ms)
+        if work.until_ms is not None and submit_ms >= self._start_ms + work.until_ms:
             return []
         if work.jobs_at_most is not None and self._maker.made >= work.jobs_at_most:
             return []
         return [self._maker.make(submit_ms)]
 
 
-def make_source(work: WorkDescription, seed: int) -> WorkSource:
+def make_source(work: WorkDescription, seed: int, start_ms: int = 0) -> WorkSource:
     """Return the source that is described, which has no defects.
 
-    The seed, the description and nothing else decide about its jobs.
+    Its times count from *start_ms*. The arguments and nothing else decide about its jobs.
     """
     match work:
         case ArrivingWork():
-            return ArrivingSource(work, seed)
+            return ArrivingSource(work, seed, start_ms)
         case Backlog():
-            return BacklogSource(work, seed)
+            return BacklogSource(work, seed, start_ms)
 
 
 def merged(sources: Sequence[WorkSource]) -> Iterator[Job]:
