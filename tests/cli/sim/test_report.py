@@ -22,7 +22,7 @@ def test_the_page_goes_into_the_folder_of_the_result(tmp_path: Path) -> None:
     assert file.read_bytes().startswith(b"<!doctype html>")
 
 
-def test_the_page_goes_where_it_is_told_and_is_the_same_every_time(tmp_path: Path) -> None:
+def test_the_page_goes_where_it_is_reported_and_is_the_same_every_time(tmp_path: Path) -> None:
     write_result(tmp_path / "result", small_run())
     pages = []
     for name in ("one.html", "two.html"):
@@ -111,7 +111,7 @@ def test_a_result_without_runs_is_refused(tmp_path: Path) -> None:
     assert "holds no run that can be shown: simulate again" in ran.err
 
 
-def test_a_page_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     write_result(tmp_path / "result", small_run())
     ran = run_cli("report", str(tmp_path / "result"), "--to", str(tmp_path / "no" / "page.html"))
     assert ran.exit_code == 1

@@ -64,14 +64,14 @@ def test_the_table_is_that_of_the_summary(tmp_path: Path) -> None:
     assert f"{held_part:.1%}" in queues["a"]
 
 
-def test_a_setting_that_changes_nothing_is_told(tmp_path: Path) -> None:
+def test_a_setting_that_changes_nothing_is_reported(tmp_path: Path) -> None:
     file = write_scenario(tmp_path, "policies: [kai, kueue]")
     ran = run_cli("simulate", file, "--set", "minRunTime=5m", "--set", "grace=5s")
     assert ran.exit_code == 0
     assert ran.err == "note: minRunTime=5m changes nothing under kai\n"
 
 
-def test_whoever_sets_how_past_use_counts_where_it_does_not_is_told_what_to_do(
+def test_a_setting_of_past_use_where_it_does_not_count_is_reported_with_a_fix(
     tmp_path: Path,
 ) -> None:
     file = Path(write_scenario(tmp_path))
@@ -205,7 +205,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_is_told_and_nothing_is_written(
+def test_what_cannot_be_is_reported_and_nothing_is_written(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     ran = run_cli("simulate", write_scenario(tmp_path), *arguments)
@@ -229,7 +229,7 @@ WRONG_USAGE = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG_USAGE.values(), ids=WRONG_USAGE.keys())
-def test_wrong_usage_is_told(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_usage_is_reported(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     ran = run_cli("simulate", write_scenario(tmp_path), *arguments)
     assert ran.exit_code == 2
     assert message in ran.err
@@ -253,7 +253,9 @@ work:
 
 
 @pytest.mark.parametrize("policy", ["kai", "kueue", "elastic-quota"])
-def test_a_job_of_a_log_for_a_queue_that_is_not_there_is_told(tmp_path: Path, policy: str) -> None:
+def test_a_job_of_a_log_for_a_queue_that_is_not_there_is_reported(
+    tmp_path: Path, policy: str
+) -> None:
     """Before anything runs, though it would come late."""
     (tmp_path / "log.csv").write_text("id,submit,run,gpus,queue\n1,0,60,1,a\n2,10,60,1,zzz\n")
     (tmp_path / "log.yaml").write_text(HEAD + NODES + indented(LOG))
@@ -291,7 +293,7 @@ def test_findings_of_a_scenario_are_shown_with_line_and_cure(tmp_path: Path) -> 
     assert run_cli("validate", file).exit_code == 1
 
 
-def test_a_file_that_is_no_scenario_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_scenario_is_reported(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("apiVersion: v1\nkind: Node\n")
     ran = run_cli("simulate", "x.yaml")
     assert ran.exit_code == 1
@@ -388,7 +390,7 @@ def test_a_record_of_later_says_how_to_align_it(tmp_path: Path) -> None:
     assert "--usage-at" in ran.err
 
 
-def test_it_is_told_where_past_use_does_not_count(tmp_path: Path) -> None:
+def test_it_is_reported_where_past_use_does_not_count(tmp_path: Path) -> None:
     record = write_past(tmp_path, [capacity(2, 16), held(2, "left", 16)])
     arguments = ("--policy", "kueue", "--usage-from", record, "--usage-at", NOW)
     ran = run_cli("simulate", TWO_QUEUES, "--set", "duration=60s", *arguments)
@@ -468,7 +470,7 @@ def test_a_run_that_was_told_to_ignore_ctrl_c_goes_on(tmp_path: Path) -> None:
     assert read_result("out").about.complete
 
 
-def test_what_would_mislead_is_told_by_all_who_simulate(tmp_path: Path) -> None:
+def test_what_would_mislead_is_reported_by_all_who_simulate(tmp_path: Path) -> None:
     """Only as calm does it run under kueue, which looks at no nodes."""
     changed = NODES.replace("]}", "], changes: [{at: 1m, lose: [node-1]}]}")
     file = Path(write_scenario(tmp_path, "policies: [kai, {name: calm, policy: kueue}]"))

@@ -178,7 +178,7 @@ def test_ctrl_c_keeps_the_runs_that_have_ended(folder: Path) -> None:
     )
 
 
-def test_a_scheduler_that_does_not_answer_is_told(
+def test_a_scheduler_that_does_not_answer_is_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -198,7 +198,7 @@ NO_ADDRESS = {
 
 
 @pytest.mark.parametrize(("address", "problem"), NO_ADDRESS.items())
-def test_an_address_that_is_none_is_told(folder: Path, address: str, problem: str) -> None:
+def test_an_address_that_is_none_is_reported(folder: Path, address: str, problem: str) -> None:
     pytest.importorskip("distributed", reason="the extra dask is not installed")
     ran = run_cli("sweep", str(folder / "small.yaml"), *SWEEP, "--on", f"dask:{address}")
     assert ran.exit_code == 1
@@ -220,7 +220,7 @@ def test_a_failed_connection_ends_in_one_sentence(folder: Path) -> None:
     assert not Path(to).exists()
 
 
-def test_without_dask_it_is_told_what_to_install(
+def test_without_dask_it_is_reported_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
@@ -253,7 +253,7 @@ WRONG_USAGE = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG_USAGE.values(), ids=WRONG_USAGE.keys())
-def test_wrong_usage_is_told(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_usage_is_reported(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     ran = run_cli("sweep", str(folder / "small.yaml"), *arguments)
     assert ran.exit_code == 2
     assert message in ran.err
@@ -289,7 +289,7 @@ def test_equal_rows_are_announced_before_they_are_run(folder: Path) -> None:
     assert ran.err == f"{told}error: not run\n"
 
 
-def test_what_is_set_for_all_runs_and_changes_nothing_is_told(folder: Path) -> None:
+def test_what_is_set_for_all_runs_and_changes_nothing_is_reported(folder: Path) -> None:
     arguments = ["--over", "grace=0s,1m", "--set", "minRunTime=1m", "--to", str(folder / "equal")]
     with mock.patch("fairlead.cli.sim.sweep.ResultFolder", side_effect=ResultError("not run")):
         ran = run_cli("sweep", str(folder / "small.yaml"), *arguments)

@@ -13,7 +13,7 @@ def test_a_tree_may_be_as_deep_as_one_likes() -> None:
     assert len(books.upward[f"q{DEPTH - 1}"]) == DEPTH
 
 
-def test_what_is_told_of_a_queue_is_a_part_of_those_above_of_which_nothing_was_told() -> None:
+def test_what_is_reported_of_a_queue_is_a_part_of_those_above_of_which_nothing_was_told() -> None:
     """Queue a has 2 and then 5, b has 1; of left nothing was told, of all 10 and later 4."""
     parents = {"all": None, "left": "all", "a": "left", "b": "left"}
     books = QueueBooks(parents, resources=1)

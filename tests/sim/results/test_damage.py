@@ -76,7 +76,7 @@ FILES = {
 
 
 @pytest.mark.parametrize(("file", "text", "message"), FILES.values(), ids=FILES.keys())
-def test_what_is_wrong_with_a_file_is_told(
+def test_what_is_wrong_with_a_file_is_reported(
     folder: Path, file: str, text: str | bytes | None, message: str
 ) -> None:
     path = folder / file
@@ -89,7 +89,7 @@ def test_what_is_wrong_with_a_file_is_told(
 
 
 @pytest.mark.parametrize("name", SUMMED_FILES)
-def test_a_file_that_ends_too_early_is_told_as_soon_as_its_run_is_opened(
+def test_a_file_that_ends_too_early_is_reported_as_soon_as_its_run_is_opened(
     folder: Path, name: str
 ) -> None:
     """It is cut at the end of a line, where nothing else tells."""
@@ -133,7 +133,7 @@ ABOUTS: dict[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize(("change", "message"), ABOUTS.values(), ids=ABOUTS.keys())
 @pytest.mark.parametrize("command", ["report", "compare"])
-def test_a_run_that_cannot_be_is_told_by_every_command(
+def test_a_run_that_cannot_be_is_reported_by_every_command(
     folder: Path, command: str, change: Change, message: str
 ) -> None:
     seal(folder / "first", change)
@@ -159,7 +159,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize(("file", "row", "message"), ROWS.values(), ids=ROWS.keys())
-def test_a_row_that_is_not_ours_is_told_with_its_line(
+def test_a_row_that_is_not_ours_is_reported_with_its_line(
     folder: Path, file: str, row: str, message: str
 ) -> None:
     path = folder / "first" / file

@@ -37,7 +37,7 @@ def test_every_table_says_the_same(tmp_path: Path) -> None:
     assert done == run.summary.of_cluster.finished
 
 
-def test_without_the_extra_it_is_told_before_anything_runs(
+def test_without_the_extra_it_is_reported_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

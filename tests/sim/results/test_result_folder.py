@@ -260,7 +260,7 @@ def test_a_name_that_no_table_can_hold_is_refused(tmp_path: Path, place: str) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_a_place_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_where_nothing_can_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultError, match=r"cannot write .*: Not a directory"):
         ResultFolder(tmp_path / "file" / "out", "small", ["kai"])
@@ -287,14 +287,14 @@ def test_runs_are_listed_as_they_were_asked_for_whoever_ends_first(
     assert whole.about.complete
 
 
-def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_results_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="is no folder with results: expected one with a result"):
         read_result(tmp_path)
     with pytest.raises(ResultError, match="nowhere does not exist"):
         read_result(tmp_path / "nowhere")
 
 
-def test_a_full_disk_is_told_and_leaves_no_run(tmp_path: Path, small: Scenario) -> None:
+def test_a_full_disk_is_reported_and_leaves_no_run(tmp_path: Path, small: Scenario) -> None:
     """A device that is always full stands in the place of the table."""
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full on this system")

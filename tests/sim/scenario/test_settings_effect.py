@@ -45,7 +45,7 @@ def settings_of(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("spec", "told", "beside", "expected"), TOLD.values(), ids=TOLD.keys())
-def test_a_setting_is_told_under_the_rule_sets_that_go_on_as_before(
+def test_a_setting_is_reported_under_the_rule_sets_that_go_on_as_before(
     tmp_path: Path, spec: str, told: str, beside: str, expected: str
 ) -> None:
     found = scenario(tmp_path, NODES + QUEUES + POLICIES + spec + WORK)
@@ -67,7 +67,7 @@ def test_each_is_judged_beside_the_others(tmp_path: Path) -> None:
     ("spec", "setting", "is_off"),
     [("", "kValue=2", True), (USAGE, "kValue=1", False), ("", "fetchInterval=5m", True)],
 )
-def test_it_is_told_where_past_use_would_have_to_count_first(
+def test_it_is_reported_where_past_use_would_have_to_count_first(
     tmp_path: Path, spec: str, setting: str, is_off: bool
 ) -> None:
     found = scenario(tmp_path, NODES + QUEUES + spec + WORK)

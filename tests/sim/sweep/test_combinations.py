@@ -17,7 +17,7 @@ def two(tmp_path: Path) -> Scenario:
     return scenario(tmp_path, NODES + QUEUES + WORK + policies)
 
 
-def test_all_combinations_come_in_the_order_in_which_they_are_told(two: Scenario) -> None:
+def test_all_combinations_come_in_the_order_in_which_they_are_reported(two: Scenario) -> None:
     over = {"kValue": ["2", "0.5"], "grace": ["0s", "10s"]}
     rows = combinations(Sweep(scenario=two, variants=two.variants, over=over))
     assert [(row.variant, *row.swept.values()) for row in rows] == [
@@ -53,7 +53,9 @@ def test_seeds_can_be_swept_over_like_any_setting(two: Scenario) -> None:
 
 
 @pytest.mark.parametrize("seed", [None, 5])
-def test_a_value_that_is_none_is_told_before_anything_runs(two: Scenario, seed: int | None) -> None:
+def test_a_value_that_is_none_is_reported_before_anything_runs(
+    two: Scenario, seed: int | None
+) -> None:
     sweep = Sweep(scenario=two, variants=two.variants, over={"kValue": ["1", "x"]}, seed=seed)
     with pytest.raises(SimulationError, match=r'^the setting kValue: found "x", expected a number'):
         combinations(sweep)

@@ -40,7 +40,7 @@ WITHOUT = {
 
 
 @pytest.mark.parametrize(("spec", "over", "expected"), WITHOUT.values(), ids=WITHOUT.keys())
-def test_a_setting_without_effect_is_told(
+def test_a_setting_without_effect_is_reported(
     tmp_path: Path, spec: str, over: str, expected: str
 ) -> None:
     found = scenario(tmp_path, NODES + QUEUES + POLICIES + spec)

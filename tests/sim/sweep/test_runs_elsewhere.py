@@ -48,12 +48,12 @@ def runs(orders: dict[str, RunOrder], to: Path, phrase: Phrase = code_of) -> Ite
         yield about.name
 
 
-def test_a_process_that_dies_is_told(tmp_path: Path, small: Scenario) -> None:
+def test_a_process_that_dies_is_reported(tmp_path: Path, small: Scenario) -> None:
     with pytest.raises(SimulationError, match="has died, perhaps for lack of memory: try with few"):
         list(runs({"one": order(small)}, tmp_path / "out", die))
 
 
-def test_a_run_that_fails_is_told_by_its_name(tmp_path: Path) -> None:
+def test_a_run_that_fails_is_reported_by_its_name(tmp_path: Path) -> None:
     work = "work: [{name: t, trace: {path: gone.swf, queues: {by: queue, others: a}}}]"
     row = "1 0 5 3600 4 -1 -1 4 7200 -1 1 7 1 -1 1 1 -1 -1\n"
     (tmp_path / "gone.swf").write_text(f"; UnixStartTime: 0\n{row}")

@@ -22,7 +22,7 @@ def trace(folder: Path, good: int, broken: int) -> Path:
 
 
 @pytest.mark.parametrize(("good", "broken"), [(99, 1), (198, 2), (100, 0)])
-def test_one_broken_row_in_a_hundred_is_told_and_left_out(
+def test_one_broken_row_in_a_hundred_is_reported_and_left_out(
     tmp_path: Path, good: int, broken: int
 ) -> None:
     tally = TraceTally()
@@ -76,7 +76,7 @@ def test_the_trace_is_refused_before_any_job_is_given(tmp_path: Path) -> None:
         jobs_of_trace(file)
 
 
-def test_the_books_are_told_in_words(tmp_path: Path) -> None:
+def test_the_books_are_reported_in_words(tmp_path: Path) -> None:
     text = f"""
         {OWN_HEAD}
         a,0,10,,,,0.5,,,1,,,

@@ -29,7 +29,7 @@ def test_our_own_columns_are_read_in_base_units(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_part_of_a_gpu_is_told_in_thousandths(tmp_path: Path) -> None:
+def test_a_part_of_a_gpu_is_reported_in_thousandths(tmp_path: Path) -> None:
     [row] = rows_of(written(tmp_path, "job_id,submit_s,run_s,gpus\nx,5,10,0.46\n"))
     assert row.asks == ((GPU, 460),)
 
@@ -149,7 +149,7 @@ def test_without_a_start_a_job_runs_from_when_it_came(tmp_path: Path) -> None:
         ("a,99999999999999999999,10,,,,1,,,1,,,", "submit_s: found '9+', expected less than 1e18"),
     ],
 )
-def test_a_broken_row_is_told_with_its_line_and_column(
+def test_a_broken_row_is_reported_with_its_line_and_column(
     tmp_path: Path, row: str, found: str
 ) -> None:
     file = written(tmp_path, f"{OWN_HEAD}\n{row}\n")
@@ -163,7 +163,7 @@ def test_an_end_before_the_start_is_broken(tmp_path: Path) -> None:
         rows_of(file, TraceRules(columns=MOMENTS))
 
 
-def test_a_column_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+def test_a_column_that_is_not_there_is_reported_with_those_that_are(tmp_path: Path) -> None:
     columns = ColumnMap(submit=TimeColumn(name="came"), run=TimeColumn(name="ran"), user="who")
     file = written(tmp_path, "came,user\n1,2\n")
     with pytest.raises(TraceError, match="found no column ran, who, only came, user"):
@@ -183,7 +183,7 @@ def test_a_column_that_is_there_twice_is_refused_if_it_is_used(tmp_path: Path) -
     assert row.run_ms == 10_000
 
 
-def test_a_wait_that_is_told_comes_before_the_one_until_the_start(tmp_path: Path) -> None:
+def test_a_wait_that_is_reported_comes_before_the_one_until_the_start(tmp_path: Path) -> None:
     columns = ColumnMap(
         submit=TimeColumn(name="a"),
         start=TimeColumn(name="b"),

@@ -81,7 +81,7 @@ def test_a_file_written_just_now_is_not_remembered(
     assert readings == [log, log]
 
 
-def test_broken_rows_are_told_each_time(tmp_path: Path) -> None:
+def test_broken_rows_are_reported_each_time(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text(ROWS + "x\n")
     rules = TraceRules(allow_broken=True)

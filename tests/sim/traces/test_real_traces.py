@@ -25,7 +25,7 @@ def decimals(text: str) -> int:
 
 
 @pytest.mark.parametrize("row", rows(TRACES), ids=lambda row: row["file"])
-def test_a_trace_holds_what_is_told_of_it(row: dict[str, str]) -> None:
+def test_a_trace_holds_what_is_reported_of_it(row: dict[str, str]) -> None:
     tally = TraceTally()
     found = rows_of(shared_file(f"traces/{row['file']}.csv.gz"), tally=tally)
     names = [

@@ -86,7 +86,7 @@ def test_a_text_without_submit_times_is_refused_with_the_command_that_helps(
         ("1|0|5|6|cpu=1", "found 5 fields, expected 6"),
     ],
 )
-def test_a_broken_row_is_told(tmp_path: Path, row: str, found: str) -> None:
+def test_a_broken_row_is_reported(tmp_path: Path, row: str, found: str) -> None:
     file = written(tmp_path, f"JobID|Submit|Start|End|NNodes|AllocTRES\n{row}\n")
     with pytest.raises(TraceError, match=f":2: warning: .*{found}"):
         jobs_of(file)

@@ -86,7 +86,7 @@ def test_a_log_is_cut_by_date_from_the_start_that_its_head_tells(tmp_path: Path)
         ({"given": "1000000", "memory": "9" * 18}, "memory", "in base units"),
     ],
 )
-def test_a_broken_cell_is_told_with_its_column(
+def test_a_broken_cell_is_reported_with_its_column(
     changed: dict[str, str], column: str, found: str
 ) -> None:
     assert isinstance(read_swf_line(1, line()), TraceJob)

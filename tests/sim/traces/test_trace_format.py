@@ -26,7 +26,7 @@ SACCT = "JobID|Submit|Start|End|AllocTRES\n"
         ("misnamed.swf", f"{OWN_HEAD}\n", "csv"),
     ],
 )
-def test_the_kind_is_told_from_the_file(
+def test_the_kind_is_reported_from_the_file(
     tmp_path: Path, name: str, text: str, kind: TraceKind
 ) -> None:
     assert row_reader_of(written(tmp_path, text, name), None, None, UTC).kind == kind

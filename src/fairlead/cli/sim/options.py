@@ -104,7 +104,7 @@ def takes_scenario(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def check_seeds(settings: Mapping[str, object], asked: Asked) -> None:
-    """See that seeds are told in one way only: else a run would be called after another's."""
+    """Refuse two ways to set the seed: a run would have the name of another."""
     if "seed" in settings and (asked.seed is not None or asked.seeds is not None):
         raise click.UsageError("found seed as a setting beside --seed or --seeds: leave one out")
 

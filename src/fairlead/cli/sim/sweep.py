@@ -168,7 +168,7 @@ def command(
     check_seeds(over, asked)
     address = _address(on, workers)
     if address is not None:
-        # Workers elsewhere know no folder of ours, so to them all paths are told from the root.
+        # Workers elsewhere know no folder of ours, so they get absolute paths.
         path = str(Path(asked.scenario).absolute())
         asked = msgspec.structs.replace(asked, scenario=path)
     scenario = scenario_or_exit(asked)

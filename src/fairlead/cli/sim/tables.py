@@ -36,7 +36,7 @@ def cell(column: Column, summaries: Sequence[Summary]) -> str:
 
 
 def main_resource(summaries: Sequence[Summary]) -> str | None:
-    """Return the resource to show: of those with usage, the one that people look at first."""
+    """Return the resource to show: the most interesting one of which something was used."""
     held = [
         resource
         for summary in summaries
@@ -166,15 +166,15 @@ def _title(abouts: Sequence[RunAbout]) -> str:
     first = abouts[0]
     seeds = [about.seed for about in abouts]
     chance = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds from {seeds[0]}"
-    told = [first.scenario, f"under {first.variant}"]
+    words = [first.scenario, f"under {first.variant}"]
     if first.variant != first.policy:
-        told.append(f"({first.policy})")
+        words.append(f"({first.policy})")
     settings = "".join(f", {name}={text}" for name, text in first.settings.items())
     history = "" if first.history is None else f", history={first.history.short}"
     spans = {length_text(about.end_ms - about.start_ms) for about in abouts}
     span = f", {spans.pop()}" if len(spans) == 1 else ""
     stopped = "" if all(about.complete for about in abouts) else ", stopped before its end"
-    return printable(f"{' '.join(told)}{settings}{history}, {chance}{span}{stopped}")
+    return printable(f"{' '.join(words)}{settings}{history}, {chance}{span}{stopped}")
 
 
 def tree(parents: Mapping[str, str | None]) -> Iterator[tuple[str, int]]:

@@ -219,7 +219,7 @@ class LiveJobs:
         self._went_wrong(now_ms, *asked)
 
     def _done(self, now_ms: int, order: Order, pods: Sequence[PodId]) -> None:
-        """Let an order take effect for those of *pods* that are still as it left them."""
+        """Let an order take effect for the *pods* that have not changed since."""
         decision = order.decision
         if isinstance(decision, Start):
             bound = self._executor.confirmed(order, now_ms, pods)
@@ -267,7 +267,7 @@ class LiveJobs:
     def _without_binding(
         self, name: WorkloadName, run: Run, pods: tuple[PodId, ...]
     ) -> tuple[PodId, ...]:
-        """Take the places of those of *pods* away that have not begun; return the others."""
+        """Take away the places of *pods* that have not begun; return the others."""
         binding = tuple([pod for pod in pods if run.pods[pod].phase == "binding"])
         if binding:
             self._state.apply(WorkloadStopped(workload=name, pods=binding))

@@ -101,7 +101,7 @@ class FairnessWatch:
     def _go_on(
         self, at_ms: int, resource: int, queues: Collection[int]
     ) -> Collection[BackloggedTime]:
-        """Let *queues* be backlogged or not, as their books say; return those that changed."""
+        """Let *queues* be backlogged or not, as their books say; return the changed backlogs."""
         books, backlogs, opened = self._books, self._backlogs[resource], self._open[resource]
         held, demanded = books.held.levels[resource], books.demand.table.levels[resource]
         due, capacity = books.entitled.table.levels[resource], self._capacity_then[resource]

@@ -22,7 +22,7 @@ class LevelTable:
         self.levels = [[0] * holders for _ in range(resources)]  # by resource, then by holder
         self._moments = [[0] * holders for _ in range(resources)]
         self._begun_ms = 0  # when the open bucket began
-        # What those whose level changed in it would have too much, had they had it all along.
+        # Per holder whose level changed in it: the excess, had it had the level all along.
         self._missed: list[dict[int, int]] = [{} for _ in range(resources)]
         self.is_had = [False] * resources  # whether any holder ever had any of it
 
@@ -119,7 +119,7 @@ class GivenLevels:
                 changed.update(holders)
 
     def _holders(self, path: tuple[int, ...]) -> list[int]:
-        """Return the first of *path* and those above it that have what their children have."""
+        """Return the first of *path*, and the queues above it that have what is below them."""
         holders = [path[0]]
         for place in path[1:]:
             if place in self._given:

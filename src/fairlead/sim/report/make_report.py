@@ -74,7 +74,7 @@ def queue_groups(
 
     The first one has the queues at the top, or of the first level at which there are several. A
     queue alone in its group is not worth a chart, unless there is no other. Of too many groups
-    those are left out whose queue has the least weight.
+    the ones whose queue has the least weight are left out.
     """
     tree = QueueTree(parents)
     groups = [_group("queues at the top", None, tree.children.get(None, []), weights)]
@@ -244,7 +244,7 @@ PERCENT_E9: Final = 10**7
 
 
 class LineMaker:
-    """Reads the series of one run in buckets of which each is several of those that it has."""
+    """Reads the series of one run in longer buckets, each of several of its own."""
 
     def __init__(self, series: Series, resources: Sequence[ShownResource], together: int) -> None:
         """Make one bucket of each *together*."""
@@ -358,7 +358,7 @@ def _fitting(
 
 
 def _drawn(groups: Sequence[Group]) -> int:
-    """Return how many queues have lines, those that are drawn as one included."""
+    """Return how many queues have lines; queues drawn as one count too."""
     members = {name for group in groups for name in group.members}
     return len(members) + sum(1 for group in groups if group.others)
 

@@ -83,7 +83,7 @@ def read_json(path: Path, form: type[T]) -> T:
 Cell: TypeAlias = str | int | float | None
 
 LONGEST_CELL: Final = 131_072
-"""Letters: what Python's reader of tables takes, and with it those of many others."""
+"""Letters: the longest cell that Python's CSV reader and many others take."""
 
 _MAY_NEED_QUOTES: Final = re.compile(r"[^\w.:/#-]")
 

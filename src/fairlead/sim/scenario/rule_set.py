@@ -91,7 +91,7 @@ class RuleSet(ABC):
 
     @abstractmethod
     def overridden(self, settings: Settings, overrides: Overrides) -> Settings:
-        """Return *settings* with those of *overrides* that this rule set has.
+        """Return *settings* with the *overrides* that this rule set knows.
 
         Raises `SimulationError` for a value that a file could not have either.
         """

@@ -1,4 +1,4 @@
-"""Values of single settings, as ``--set`` and sweeps write them, and those that were changed."""
+"""Values of single settings, as ``--set`` and sweeps write them."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -25,7 +25,7 @@ _WORDS: Final = {"true": True, "false": False}
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """Return those of *values* that are not None."""
+    """Return the *values* that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 

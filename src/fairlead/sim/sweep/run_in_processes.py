@@ -28,7 +28,7 @@ def run_in_processes(
 ) -> Iterator[RunAbout]:
     """Run *orders* below *folder*, and yield each run as it ends, whichever is first.
 
-    When *is_stopped* says so, those that have begun are given up and no other begins. Raises a
+    When *is_stopped* says so, runs that have begun are given up and no other begins. Raises a
     `FairleadError` for a run that fails, and for a process that dies.
     """
     # Processes are begun anew and not as copies of this one, whose threads would be lost in them.

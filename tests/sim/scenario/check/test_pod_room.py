@@ -57,7 +57,7 @@ TOO_LARGE = {
 
 
 @pytest.mark.parametrize(("pod", "lack"), TOO_LARGE.items(), ids=TOO_LARGE.keys())
-def test_what_no_node_holds_is_told_at_its_line(tmp_path: Path, pod: str, lack: str) -> None:
+def test_what_no_node_holds_is_reported_at_its_line(tmp_path: Path, pod: str, lack: str) -> None:
     result = asked(tmp_path, pod)
     assert in_short(unusable(result)) == ["warning 18 $.spec.work[0].jobs[1] unusable"]
     (finding,) = unusable(result)
@@ -75,7 +75,7 @@ TOO_MANY = {  # small nodes hold 2 x 4, the late one 16, and the one that is kep
 
 
 @pytest.mark.parametrize(("gang", "lack"), TOO_MANY.items(), ids=TOO_MANY.keys())
-def test_a_gang_that_all_nodes_do_not_hold_is_told_at_its_line(
+def test_a_gang_that_all_nodes_do_not_hold_is_reported_at_its_line(
     tmp_path: Path, gang: str, lack: str
 ) -> None:
     result = asked(tmp_path, gang, "[kai]")
@@ -124,7 +124,7 @@ def test_a_cluster_that_takes_no_pod_says_so(tmp_path: Path) -> None:
     assert "a pod for nodes with no taint, of which none takes it" in result.findings[0].message
 
 
-def test_pods_of_a_log_are_told_by_their_sizes(tmp_path: Path) -> None:
+def test_pods_of_a_log_are_reported_by_their_sizes(tmp_path: Path) -> None:
     """Sizes 5, 6, 7, 8 and 9 do not fit on four GPUs; the first three are told."""
     rows = [f"{gpus},{gpus},60,{gpus},q" for gpus in range(1, 10)] + ["10,10,60,5,q"]
     text = "\n".join(["job_id,submit_s,run_s,gpus,queue", *rows, ""])
@@ -176,7 +176,7 @@ def test_the_largest_gang_of_a_shape_counts(tmp_path: Path, pods: str, told: str
         assert findings[0].message.startswith(f"found {told} nvidia.com/gpu 1 each, ")
 
 
-def test_gangs_of_a_log_are_told_by_their_sizes(tmp_path: Path) -> None:
+def test_gangs_of_a_log_are_reported_by_their_sizes(tmp_path: Path) -> None:
     """Each pod has two GPUs, two nodes hold four of them; gangs of 5, 6, 7, 8 and 9 do not fit."""
     rows = [f"{pods},{pods},60,{2 * pods},q" for pods in range(1, 10)] + ["10,10,60,10,q"]
     text = "\n".join(["job_id,submit_s,run_s,gpus,queue", *rows, ""])

@@ -42,7 +42,7 @@ LENT = "[{name: a}, {name: b, guaranteed: {gpu: 8}, lendLimit: {gpu: 2}}]"
         (LENT, "kueue"),  # which alone knows what is lent
     ],
 )
-def test_what_a_queue_may_not_hold_is_told_with_the_rules_that_say_so(
+def test_what_a_queue_may_not_hold_is_reported_with_the_rules_that_say_so(
     tmp_path: Path, queues: str, under: str
 ) -> None:
     policies = "[kai, kueue, elastic-quota]"
@@ -52,7 +52,7 @@ def test_what_a_queue_may_not_hold_is_told_with_the_rules_that_say_so(
         'found a gang of 3 pods with nvidia.com/gpu 3 together, where queue "a" may hold no more '
         f"than nvidia.com/gpu 2: under {under} it waits for ever"
     )
-    assert found[0].fix == "ask for less, or let the queue and those above it hold more"
+    assert found[0].fix == "ask for less, or let the queue and its parents hold more"
     (of_pod,) = findings(tmp_path, policies, queues, "requests: {gpu: 3}")
     assert of_pod.message.startswith(
         'found a pod of nvidia.com/gpu 3, where queue "a" may hold no more than nvidia.com/gpu 2: '
@@ -76,7 +76,7 @@ def test_kueue_alone_tells_what_is_above_all_quota(tmp_path: Path) -> None:
     assert "may hold no more than nvidia.com/gpu 8: under kueue it waits" in found[0].message
 
 
-def test_the_first_queue_of_several_that_is_too_small_is_told(tmp_path: Path) -> None:
+def test_the_first_queue_of_several_that_is_too_small_is_reported(tmp_path: Path) -> None:
     spec = """
         queues: [{name: a}, {name: b, limit: {gpu: 3}}, {name: c, limit: {gpu: 2}}]
         work:
@@ -90,7 +90,7 @@ def test_the_first_queue_of_several_that_is_too_small_is_told(tmp_path: Path) ->
     assert 'where queue "b" may hold no more than' in result.findings[0].message
 
 
-def test_jobs_of_a_log_are_told_by_their_queues(tmp_path: Path) -> None:
+def test_jobs_of_a_log_are_reported_by_their_queues(tmp_path: Path) -> None:
     text = "job_id,submit_s,run_s,gpus,queue\n1,0,60,3,a\n2,1,60,3,b\n3,2,60,3,a\n"
     (tmp_path / "log.csv").write_text(text, encoding="utf-8")
     kept = """
@@ -145,7 +145,7 @@ def lonely_jobs(draw: st.DrawFn) -> Document:
 
 @settings(max_examples=scale_examples(60))
 @given(lonely_jobs(), st.sampled_from(POLICIES))
-def test_a_job_that_is_alone_starts_exactly_if_nothing_is_told(
+def test_a_job_that_is_alone_starts_exactly_if_nothing_is_reported(
     document: Document, policy: str
 ) -> None:
     starts = any(isinstance(each, Started) for each in run(document, policy))

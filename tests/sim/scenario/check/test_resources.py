@@ -91,7 +91,7 @@ def test_what_only_a_later_node_has_is_not_told(tmp_path: Path) -> None:
     assert read(tmp_path, indented(spec) + WORK).findings == ()
 
 
-def test_what_pods_of_a_log_have_at_most_is_told(tmp_path: Path) -> None:
+def test_what_pods_of_a_log_have_at_most_is_reported(tmp_path: Path) -> None:
     log = "job_id,submit_s,run_s,gpus,queue\n1,0,60,1,a\n"
     (tmp_path / "log.csv").write_text(log, encoding="utf-8")
     work = """

@@ -66,7 +66,7 @@ def test_a_bound_of_the_source_mends_it(tmp_path: Path, bound: str) -> None:
     scenario(tmp_path, "  duration: 1d\n" + QUEUES + NODES + spec)
 
 
-def test_sources_that_are_too_many_only_together_are_told_together(tmp_path: Path) -> None:
+def test_sources_that_are_too_many_only_together_are_reported_together(tmp_path: Path) -> None:
     one = work("{poisson: {perHour: 3000000}}").strip().removeprefix("work: [").removesuffix("]")
     both = f"  work: [{one}, {one.replace('name: w', 'name: x')}]\n"
     result = read(tmp_path, "  duration: 1d\n" + QUEUES + NODES + both)

@@ -58,7 +58,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize(("rows", "expected"), TOLD.values(), ids=TOLD.keys())
-def test_what_is_wrong_with_a_trace_is_told_with_file_and_line(
+def test_what_is_wrong_with_a_trace_is_reported_with_file_and_line(
     tmp_path: Path, rows: str, expected: list[str]
 ) -> None:
     result = traced(tmp_path, HEAD + rows)
@@ -80,7 +80,7 @@ FILES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("data", "problem"), FILES.values(), ids=FILES.keys())
-def test_a_file_that_is_no_trace_is_told(tmp_path: Path, data: bytes, problem: str) -> None:
+def test_a_file_that_is_no_trace_is_reported(tmp_path: Path, data: bytes, problem: str) -> None:
     [finding] = traced(tmp_path, data).findings
     assert finding.file == str(tmp_path / "log.csv")
     assert finding.message.startswith(problem)
@@ -102,7 +102,7 @@ def test_rows_that_are_cut_off_are_nobodys_mistake(tmp_path: Path) -> None:
     assert result.findings == ()
 
 
-def test_a_cut_that_leaves_nothing_is_told(tmp_path: Path) -> None:
+def test_a_cut_that_leaves_nothing_is_reported(tmp_path: Path) -> None:
     [finding] = traced(tmp_path, HEAD + "1,0,60,1,a\n", ", from: 1h").findings
     assert finding.message == "found 1 rows, none of which gives a job"
 
@@ -119,14 +119,14 @@ def test_the_cure_of_a_log_without_dates_can_be_followed(tmp_path: Path) -> None
     assert traced(tmp_path, row + late, by_time, "log.swf").findings == ()
 
 
-def test_of_many_queues_that_are_not_there_some_are_told(tmp_path: Path) -> None:
+def test_of_many_queues_that_are_not_there_some_are_reported(tmp_path: Path) -> None:
     rows = "".join(f"{at},{at},60,1,other-{at}\n" for at in range(30))
     found = told(traced(tmp_path, HEAD + rows), tmp_path)
     assert len(found) == 21
     assert any("found 10 more queues that do not exist" in each for each in found)
 
 
-def test_a_resource_that_no_node_has_is_told(tmp_path: Path) -> None:
+def test_a_resource_that_no_node_has_is_reported(tmp_path: Path) -> None:
     log = "id,when,length,tpus,queue\n1,0,60,1,a\n"
     columns = "{id: id, submit: {name: when}, run: {name: length}, queue: queue, "
     columns += "amounts: {tpu: {name: tpus}}}"
@@ -134,7 +134,7 @@ def test_a_resource_that_no_node_has_is_told(tmp_path: Path) -> None:
     assert finding.message == 'found "tpu" in job "log-1", which no node has'
 
 
-def test_a_product_beyond_all_amounts_is_told(tmp_path: Path) -> None:
+def test_a_product_beyond_all_amounts_is_reported(tmp_path: Path) -> None:
     """Eight GPUs with 2 EB each are 16 EB, and 2^63 - 1 bytes are 9.2 of them."""
     result = traced(tmp_path, HEAD + "1,0,60,8,a\n", ", missing: {perGpu: {memory: 2E}}")
     assert [(each.severity, each.code) for each in result.findings] == [("error", "out-of-range")]
@@ -169,7 +169,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize(("written", "field"), FIELDS.items())
-def test_a_rule_that_cannot_be_is_told_at_its_field(
+def test_a_rule_that_cannot_be_is_reported_at_its_field(
     tmp_path: Path, written: str, field: str
 ) -> None:
     [found] = traced(tmp_path, HEAD, f", {written}").findings

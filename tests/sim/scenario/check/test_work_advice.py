@@ -37,7 +37,7 @@ FOUND = (
 
 
 @pytest.mark.parametrize("policy", ["kueue", "elastic-quota"])
-def test_who_shall_not_be_evicted_is_told_where_that_stands_first(
+def test_who_shall_not_be_evicted_is_reported_where_that_stands_first(
     tmp_path: Path, policy: str
 ) -> None:
     result = read(tmp_path, f"  policies: [kai, {policy}]\n" + NODES + QUEUES + indented(WORK))
@@ -59,7 +59,7 @@ def test_each_rule_set_tells_for_itself_and_kai_has_nothing_to_tell(tmp_path: Pa
 
 
 @pytest.mark.parametrize("preemptible", ["true", "false"])
-def test_a_log_is_told_at_its_field(tmp_path: Path, preemptible: str) -> None:
+def test_a_log_is_reported_at_its_field(tmp_path: Path, preemptible: str) -> None:
     text = "job_id,submit_s,run_s,gpus,queue\n1,0,60,1,a\n"
     (tmp_path / "log.csv").write_text(text, encoding="utf-8")
     work = f"""

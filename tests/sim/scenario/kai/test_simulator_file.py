@@ -107,7 +107,7 @@ def test_a_file_is_known_by_its_fields() -> None:
         ("Cycles: 3\nQueues: []\nCyles: 3", "unknown field"),
     ],
 )
-def test_what_is_wrong_is_told(text: str, told: str) -> None:
+def test_what_is_wrong_is_reported(text: str, told: str) -> None:
     _, findings = read(text)
     assert any(told in finding for finding in findings), findings
 

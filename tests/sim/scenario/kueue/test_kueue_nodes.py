@@ -117,7 +117,7 @@ def test_what_kueue_does_not_see_is_a_warning_where_it_stands(
 
 
 @pytest.mark.parametrize("spec", [spec for spec, _ in UNSEEN.values()], ids=UNSEEN.keys())
-def test_rules_that_look_at_nodes_are_told_nothing(tmp_path: Path, spec: str) -> None:
+def test_rules_that_look_at_nodes_are_reported_nothing(tmp_path: Path, spec: str) -> None:
     findings = under("[kai, elastic-quota]", tmp_path, spec).findings
     assert "warning" not in {each.severity for each in findings}
 

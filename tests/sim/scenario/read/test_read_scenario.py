@@ -192,7 +192,7 @@ MISPLACED = {
 
 
 @pytest.mark.parametrize(("fields", "fix"), MISPLACED.items())
-def test_of_a_field_that_belongs_elsewhere_the_place_is_told(
+def test_of_a_field_that_belongs_elsewhere_the_place_is_reported(
     tmp_path: Path, fields: str, fix: str
 ) -> None:
     work = f"  work: [{{name: w, queue: a, shapes: [{{requests: {{gpu: 1}}, run: 1h}}], {fields}}}]"
@@ -201,13 +201,13 @@ def test_of_a_field_that_belongs_elsewhere_the_place_is_told(
 
 
 @pytest.mark.parametrize(("spec", "finding"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_told_where_it_stands(tmp_path: Path, spec: str, finding: str) -> None:
+def test_a_mistake_is_reported_where_it_stands(tmp_path: Path, spec: str, finding: str) -> None:
     result = read(tmp_path, spec)
     assert finding in told(result.findings)
     assert (result.scenario is None) == any(each.severity == "error" for each in result.findings)
 
 
-def test_of_a_node_that_is_told_twice_both_places_are_told(tmp_path: Path) -> None:
+def test_of_a_node_that_is_reported_twice_both_places_are_reported(tmp_path: Path) -> None:
     cluster = """
         cluster:
           nodes: [{name: x, capacity: {gpu: 1}}, {name: node, count: 3, capacity: {gpu: 1}}]
@@ -243,12 +243,12 @@ def test_a_variant_has_a_name_that_a_folder_can_have_and_a_command_can_tell(
     assert result.findings[0].fix
 
 
-def test_several_mistakes_are_told_in_one_run(tmp_path: Path) -> None:
+def test_several_mistakes_are_reported_in_one_run(tmp_path: Path) -> None:
     result = read(tmp_path, GOOD + "  seed: x\n  duration: y\n  start: z\n")
     assert [each.line for each in result.findings] == [8, 9, 10]
 
 
-def test_stages_are_told_one_after_the_other_each_as_a_whole(tmp_path: Path) -> None:
+def test_stages_are_reported_one_after_the_other_each_as_a_whole(tmp_path: Path) -> None:
     """As the reference says: fields, what they say together, objects, work, and its size."""
     nodes = "  cluster: {nodes: [{name: node, capacity: {gpu: 4}}]}\n"
     work = "  work: [{name: w, queue: QUEUE, shapes: [{requests: {RESOURCE: 1}, run: 1h}], "
@@ -342,7 +342,7 @@ def test_a_defect_of_work_is_reported_at_its_field(
     assert result.findings[0].fix
 
 
-# Each row: a length of time that cannot be, what is said of it, and how to mend it.
+# Each row: a length of time that cannot be, what is said of it, and how to fix it.
 LENGTHS = {
     "run: {uniform: {atLeast: 2h, atMost: 1h}}": ("found 1h, expected at least 2h", "2h or more"),
     "run: 0s": ("found 0s, expected at least 1ms", "1ms or more"),
@@ -354,7 +354,7 @@ LENGTHS = {
 
 
 @pytest.mark.parametrize(("run", "said"), LENGTHS.items())
-def test_lengths_of_time_are_told_as_durations(
+def test_lengths_of_time_are_reported_as_durations(
     tmp_path: Path, run: str, said: tuple[str, str]
 ) -> None:
     work = f"  work: [{{name: w, queue: a, shapes: [{{requests: {{gpu: 1}}, {run}}}], "
@@ -381,7 +381,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize(("source", "message"), NUMBERS.items(), ids=range(len(NUMBERS)))
-def test_of_a_number_the_true_bound_is_told_at_once(
+def test_of_a_number_the_true_bound_is_reported_at_once(
     tmp_path: Path, source: str, message: str
 ) -> None:
     work = f"  duration: 1d\n  work: [{{name: w, {source}}}]\n"
@@ -389,7 +389,7 @@ def test_of_a_number_the_true_bound_is_told_at_once(
     assert (found.code, found.message) == ("out-of-range", message)
 
 
-def test_of_a_seed_the_true_bound_is_told_at_once(tmp_path: Path) -> None:
+def test_of_a_seed_the_true_bound_is_reported_at_once(tmp_path: Path) -> None:
     [found] = read(tmp_path, GOOD + "  seed: 99999999999999999999\n").findings
     assert found.message.endswith(", expected a number between 0 and 1e18")
 
@@ -493,5 +493,5 @@ def test_manifests_are_never_read_from_standard_input(
     assert "error 6 $.spec.manifests[0] unreadable" in told(read_scenario("x.yaml").findings)
 
 
-def test_a_file_that_is_not_there_is_told() -> None:
+def test_a_file_that_is_not_there_is_reported() -> None:
     assert [each.code for each in read_scenario("no-such.yaml").findings] == ["unreadable"]

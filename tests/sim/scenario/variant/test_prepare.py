@@ -218,7 +218,7 @@ def test_the_jobs_of_a_trace_come_to_its_queues(tmp_path: Path) -> None:
     assert [each.job.queue for each in seen if isinstance(each, Submitted)] == ["a", "b"]
 
 
-def test_a_trace_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_trace_that_is_not_there_is_reported(tmp_path: Path) -> None:
     result = read(tmp_path, NODES + QUEUES + "  work: [{name: log, trace: {path: no.csv}}]\n")
     assert [(each.path, each.code) for each in result.findings] == [
         ("$.spec.work[0].trace.path", "unreadable")

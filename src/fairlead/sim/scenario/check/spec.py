@@ -171,7 +171,7 @@ def _check_variant_name(name: str, path: Path, report: ErrorReport) -> None:
 
 
 def policy_forms(spec: SpecForm) -> list[PolicyForm]:
-    """Return the rules that are listed, those listed by name alone as well."""
+    """Return the listed policies; one listed by name alone has no other settings."""
     return [
         each if isinstance(each, PolicyForm) else PolicyForm(policy=each) for each in spec.policies
     ]

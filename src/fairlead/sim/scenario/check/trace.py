@@ -33,7 +33,7 @@ MOST_SIZES: Final = 3
 LOG_FIXES: Final[Mapping[Kind, str]] = {
     "pod": "split such jobs into smaller pods with podAtMost of the trace, or add a larger node",
     "gang": "let such jobs begin with fewer pods by gang: false of the trace, or add nodes",
-    "queue": "let the queue and those above it hold more, or send such jobs to another one",
+    "queue": "let the queue and its parents hold more, or send such jobs to another one",
 }
 _BEYOND: Final[Mapping[Kind, str]] = {
     "pod": "sizes of pods that no node holds",
@@ -162,7 +162,7 @@ def _too_large(work: TraceWork, asked: _AskedFor, room: Room) -> Iterator[Findin
             yield _finding(path, "warning", "unusable", message, fix)
         if len(found) > MOST_SIZES:
             message = f"found {len(found) - MOST_SIZES:,} more {_BEYOND[kind]}"
-            yield _finding(path, "warning", "unusable", message, "see those above")
+            yield _finding(path, "warning", "unusable", message, "see the findings above")
 
 
 def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iterator[Finding]:
@@ -182,7 +182,7 @@ def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iter
             yield _finding(path, "error", "missing-reference", message, fix, lines.get(name))
         if len(queues) > MOST_QUEUES:
             message = f"found {len(queues) - MOST_QUEUES:,} more queues that do not exist"
-            yield _finding(path, "error", "missing-reference", message, "see those above")
+            yield _finding(path, "error", "missing-reference", message, "see the findings above")
         for name in resources:
             message = f"found {quote(name)} in {of_resources[name]}, which no node has"
             others = f", or let jobs ask for {', '.join(offer.resources)}"

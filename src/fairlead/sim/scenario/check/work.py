@@ -52,7 +52,7 @@ WAITS: Final = "under rules that look at nodes it waits for ever"
 
 
 class PodRoom:
-    """All nodes that ever are, those alike once."""
+    """All nodes that there will ever be, equal ones once."""
 
     def __init__(self, nodes: Iterable[Node], state: ClusterState) -> None:
         """Take *nodes*, without what foreign pods of *state* hold there. Cost: linear in them."""

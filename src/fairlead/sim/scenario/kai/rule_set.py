@@ -94,7 +94,7 @@ class KaiRuleSet(RuleSet):
         return _KaiBounds(state)
 
     def queue_advice(self, tree: QueueTree) -> Iterator[tuple[Path, str]]:
-        """Yield the first resource of which Queues have no quota; not those that no node has."""
+        """Yield the first resource of nodes that Queues have no quota of."""
         for queue in tree.queues:
             fields = (queue.guaranteed, queue.limit, queue.borrow_limit)
             for name in (name for amounts in fields for name in amounts or ()):

@@ -68,7 +68,7 @@ _MOST_KINDS: Final = 5  # that are listed of a file with other objects
 _ROOM: Final[Mapping[Kind, str]] = {
     "pod": "ask for less in each pod, or add a node that holds it",
     "gang": "ask for fewer pods or less in each, or add nodes",
-    "queue": "ask for less, or let the queue and those above it hold more",
+    "queue": "ask for less, or let the queue and its parents hold more",
 }
 
 

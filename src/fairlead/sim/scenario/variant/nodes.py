@@ -1,4 +1,4 @@
-"""The nodes of a scenario: those of the start, those that come later, and when which are lost."""
+"""The nodes of a scenario: at the start, added later, and lost."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

@@ -121,7 +121,7 @@ def manifest_file(folder: str, named: str) -> str:
 def reported_where_named(
     findings: Iterable[Finding], spec: SpecForm, folder: str, source: Source
 ) -> Iterator[Finding]:
-    """Yield *findings* with those about whole inputs moved to where *spec* names them.
+    """Yield *findings*; a finding about a whole input is moved to where *spec* names it.
 
     The file of a folder that cannot be read stays where it is: the scenario does not name it.
     """

@@ -36,7 +36,7 @@ def in_circles(parents: Mapping[str, str | None]) -> set[str]:
 
 
 def first_too_deep(parents: Mapping[str, str | None]) -> str | None:
-    """Return a queue that is deeper than `MOST_LEVELS`, the least deep of those; None: none is."""
+    """Return the least deep queue below `MOST_LEVELS`; None: there is none."""
     below: dict[str | None, list[str]] = {}
     for name, parent in parents.items():
         below.setdefault(parent, []).append(name)
