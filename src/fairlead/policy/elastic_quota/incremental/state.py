@@ -9,7 +9,7 @@ groups made anew as well.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -31,7 +31,7 @@ from fairlead.policy.elastic_quota.scheduling.cycle import (
     EveryWorkload,
     not_attempted_reason,
 )
-from fairlead.policy.elastic_quota.scheduling.plan import CycleSource
+from fairlead.policy.elastic_quota.scheduling.plan import CycleSource, ImmediateEvictions
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 
 
@@ -50,16 +50,12 @@ class IncrementalState:
         """Return whether it is this state that is kept, with the same queues."""
         return state is self._state and self._indexes.serves(state)
 
-    def cycle(
-        self,
-        now_ms: int,
-        exempt: Set[WorkloadName],
-        held_back: Mapping[WorkloadName, WorkloadName],
-    ) -> Cycle:
+    def cycle(self, now_ms: int, evictions: ImmediateEvictions) -> Cycle:
         """Return the next cycle, which knows the results of the one before."""
         self._results.next_cycle()
+        exempt = evictions.exempt
         context = PlanningContext(self._state, self._settings, now_ms, self._indexes, exempt)
-        return Cycle(context, self._results, EveryWorkload(self._state), held_back)
+        return Cycle(context, self._results, EveryWorkload(self._state), evictions.held_back)
 
     def can_skip(self) -> bool:
         """Return whether workloads that cannot get anything can be told and skipped."""
@@ -112,19 +108,14 @@ class FeasibleSource:
             return False
         return self._moment is None or self._state.touched.remembers(self._moment)
 
-    def cycle(
-        self,
-        now_ms: int,
-        exempt: Set[WorkloadName],
-        held_back: Mapping[WorkloadName, WorkloadName],
-    ) -> Cycle:
+    def cycle(self, now_ms: int, evictions: ImmediateEvictions) -> Cycle:
         """Return the next cycle, in which only workloads are attempted that may get something."""
         self._results.next_cycle()
         context = PlanningContext(
-            self._state, self._settings, now_ms, self._indexes, exempt, self._quotas
+            self._state, self._settings, now_ms, self._indexes, evictions.exempt, self._quotas
         )
-        order = FeasibleWorkloads(self._state, self._pending, held_back)
-        return Cycle(context, self._results, order, held_back)
+        order = FeasibleWorkloads(self._state, self._pending, evictions.held_back)
+        return Cycle(context, self._results, order, evictions.held_back)
 
     def update(self) -> None:
         """Bring usage and groups up to date."""

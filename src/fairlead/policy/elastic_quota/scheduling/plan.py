@@ -6,7 +6,7 @@ keeps indexes, remembers results or skips workloads that cannot get anything; th
 same.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 from fairlead.model.axes import WorkloadName
@@ -22,16 +22,80 @@ from fairlead.policy.elastic_quota.scheduling.pods import NoKnownResults
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 
 
+class ImmediateEvictions:
+    """Workloads that are held back or exempt, so that none starts and is evicted at once.
+
+    In order of priority a borrower may be attempted before a pod within its min, which then
+    reclaims the node at once. So the borrower is held back, with similar workloads behind it, and
+    the plan is made again: the second gets the node without a preemption. If that does not help the
+    second, because it needs the capacity of other pods as well, the borrower starts after all, and
+    is exempt from preemption until the next plan.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        """Hold back no workload of *state* at first."""
+        self._state = state
+        self.held_back: dict[WorkloadName, WorkloadName] = {}
+        self.exempt: frozenset[WorkloadName] = frozenset()
+
+    def is_settled(self, decisions: Sequence[Decision]) -> bool:
+        """Take in the decisions of one attempt; returns whether the plan is final.
+
+        Each workload is held back and exempt at most once, so the attempts end. Waits may be left
+        out: a workload that neither starts nor is nominated waits.
+        """
+        served = {each.workload for each in decisions if isinstance(each, Start | Reserve)}
+        not_helped = {name for name, other in self.held_back.items() if other not in served}
+        for name in not_helped:
+            del self.held_back[name]
+        self.exempt |= not_helped
+        found = _evicted_at_once(decisions)
+        for name in sorted(found, key=lambda each: scheduling_order(self._state.workloads[each])):
+            if name not in self.held_back:
+                for each in self._similar_behind(name):
+                    if each not in self.exempt:
+                        self.held_back.setdefault(each, found[name])
+        return not not_helped and not found
+
+    def _similar_behind(self, name: WorkloadName) -> list[WorkloadName]:
+        """Return a workload, and those behind it that would take its node for the same reason."""
+        workloads = self._state.workloads
+        first = workloads[name]
+        turn, kind = scheduling_order(first), _kind(first)
+        return [
+            each
+            for each in self._state.waiting(first.queue)
+            if each == name
+            or (scheduling_order(workloads[each]) > turn and _kind(workloads[each]) == kind)
+        ]
+
+
+def _kind(workload: Workload) -> object:
+    sets = [(each.count, each.requests, each.constraints) for each in workload.pod_sets]
+    return (workload.priority, workload.min_count, sets)
+
+
+def _evicted_at_once(decisions: Sequence[Decision]) -> dict[WorkloadName, WorkloadName]:
+    """Return workloads that would start and be evicted in the same plan, and their preemptors."""
+    started = {
+        (each.workload, place.pod)
+        for each in decisions
+        if isinstance(each, Start)
+        for place in each.placements
+    }
+    return {
+        each.workload: each.beneficiary
+        for each in decisions
+        if isinstance(each, Evict) and each.beneficiary is not None
+        if any((each.workload, pod) in started for pod in each.pods)
+    }
+
+
 class CycleSource(Protocol):
     """Makes the cycles of one plan."""
 
-    def cycle(
-        self,
-        now_ms: int,
-        exempt: Set[WorkloadName],
-        held_back: Mapping[WorkloadName, WorkloadName],
-    ) -> Cycle:
-        """Return the next cycle: *exempt* are no candidates in it, and those *held_back* wait."""
+    def cycle(self, now_ms: int, evictions: ImmediateEvictions) -> Cycle:
+        """Return the next cycle, without starts that an earlier one has shown to be in vain."""
 
 
 class PlainSource:
@@ -43,15 +107,11 @@ class PlainSource:
         self._settings: Final = settings
         self._indexes: Final = ClusterIndexes(state, settings)
 
-    def cycle(
-        self,
-        now_ms: int,
-        exempt: Set[WorkloadName],
-        held_back: Mapping[WorkloadName, WorkloadName],
-    ) -> Cycle:
+    def cycle(self, now_ms: int, evictions: ImmediateEvictions) -> Cycle:
         """Return the next cycle."""
+        exempt = evictions.exempt
         context = PlanningContext(self._state, self._settings, now_ms, self._indexes, exempt)
-        return Cycle(context, NoKnownResults(), EveryWorkload(self._state), held_back)
+        return Cycle(context, NoKnownResults(), EveryWorkload(self._state), evictions.held_back)
 
 
 class SettledPlan(NamedTuple):
@@ -70,7 +130,7 @@ def settled_plan(
     """
     evictions = ImmediateEvictions(state)
     while True:
-        cycle = source.cycle(now_ms, frozenset(evictions.exempt), evictions.held_back)
+        cycle = source.cycle(now_ms, evictions)
         context = cycle.context
         may_be_cut = at_most_starts is not None and _may_be_cut(context, at_most_starts)
         mark = context.mark()
@@ -85,7 +145,7 @@ def settled_plan(
                 is_cut=is_cut,
                 time_dependent=context.time_dependent,
             )
-            return SettledPlan(plan, frozenset(evictions.exempt))
+            return SettledPlan(plan, evictions.exempt)
 
 
 def _may_be_cut(context: PlanningContext, starts: int) -> bool:
@@ -157,72 +217,3 @@ def _are_quotas_enough(context: PlanningContext) -> bool:
                 return False
     more = [requested[at] - quotas.now.pool[at] for at in axes]
     return all(requested[at] <= quotas.pool[at] for at in axes if more[at])
-
-
-class ImmediateEvictions:
-    """Workloads that are held back or exempt, so that none starts and is evicted at once.
-
-    In order of priority a borrower may be attempted before a pod within its min, which then
-    reclaims the node at once. So the borrower is held back, with similar workloads behind it, and
-    the plan is made again: the second gets the node without a preemption. If that does not help the
-    second, because it needs the capacity of other pods as well, the borrower starts after all, and
-    is exempt from preemption until the next plan.
-    """
-
-    def __init__(self, state: ClusterState) -> None:
-        """Hold back no workload of *state* at first."""
-        self._state = state
-        self.held_back: dict[WorkloadName, WorkloadName] = {}
-        self.exempt: set[WorkloadName] = set()
-
-    def is_settled(self, decisions: Sequence[Decision]) -> bool:
-        """Take in the decisions of one attempt; returns whether the plan is final.
-
-        Each workload is held back and exempt at most once, so the attempts end. Waits may be left
-        out: a workload that neither starts nor is nominated waits.
-        """
-        served = {each.workload for each in decisions if isinstance(each, Start | Reserve)}
-        not_helped = {name for name, other in self.held_back.items() if other not in served}
-        for name in not_helped:
-            del self.held_back[name]
-        self.exempt |= not_helped
-        found = _evicted_at_once(decisions)
-        for name in sorted(found, key=lambda each: scheduling_order(self._state.workloads[each])):
-            if name not in self.held_back:
-                for each in self._similar_behind(name):
-                    if each not in self.exempt:
-                        self.held_back.setdefault(each, found[name])
-        return not not_helped and not found
-
-    def _similar_behind(self, name: WorkloadName) -> list[WorkloadName]:
-        """Return a workload, and those behind it that would take its node for the same reason."""
-        workloads = self._state.workloads
-        first = workloads[name]
-        turn, kind = scheduling_order(first), _kind(first)
-        return [
-            each
-            for each in self._state.waiting(first.queue)
-            if each == name
-            or (scheduling_order(workloads[each]) > turn and _kind(workloads[each]) == kind)
-        ]
-
-
-def _kind(workload: Workload) -> object:
-    sets = [(each.count, each.requests, each.constraints) for each in workload.pod_sets]
-    return (workload.priority, workload.min_count, sets)
-
-
-def _evicted_at_once(decisions: Sequence[Decision]) -> dict[WorkloadName, WorkloadName]:
-    """Return workloads that would start and be evicted in the same plan, and their preemptors."""
-    started = {
-        (each.workload, place.pod)
-        for each in decisions
-        if isinstance(each, Start)
-        for place in each.placements
-    }
-    return {
-        each.workload: each.beneficiary
-        for each in decisions
-        if isinstance(each, Evict) and each.beneficiary is not None
-        if any((each.workload, pod) in started for pod in each.pods)
-    }
