@@ -4,8 +4,8 @@ An attempt takes room that is there already, or searches for victims; if it fail
 recorded.
 """
 
-from collections.abc import Iterable, Set
-from functools import cached_property
+from collections.abc import Mapping, Set
+from functools import cached_property, partial
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -22,7 +22,7 @@ from fairlead.policy.kai.jobs.alike import FailedAttempts
 from fairlead.policy.kai.jobs.cycle_record import Act
 from fairlead.policy.kai.jobs.start_job import unsupported_constraint
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Draw, Offer, QueueTournament
 from fairlead.policy.kai.reasons.grants import why_evicted, why_granted
 from fairlead.policy.kai.reasons.refusals import why_failed, why_not_admitted
 from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext, Judgement
@@ -273,22 +273,9 @@ class VictimAction:
             touch=context.record.touch,
             new_bounds=self._general_prefilter.new_bounds,
         )
-        return solver.run(lambda: self._eviction_order(attempt), attempt.validator_for)
-
-    def _eviction_order(self, attempt: Attempt) -> EvictionOrder:
-        filters = list(attempt.filters())
-        make_tournament: MakeTournament = self._context.eviction_tournament
-        if not self._settings.faithful and len(filters) < len(self._context.leaves):
-            make_tournament = self._tournament_of([leaf for leaf, _ in filters])
         most = self._most_victims()
-        return EvictionOrder(self._state, self._candidates, filters, make_tournament, most)
-
-    def _tournament_of(self, leaves: Iterable[QueueName]) -> MakeTournament:
-        """Let only *leaves* meet."""
-        draw, numbers = Draw.of_leaves(self._state, leaves), self._context.division.numbers
-        return lambda offer, versions: QueueTournament(
-            self._state, draw, numbers, offer, versions, *EVICTION_RULES
-        )
+        new_order = partial(eviction_order, context, self._candidates, attempt, most)
+        return solver.run(new_order, attempt.validator_for)
 
     def _most_victims(self) -> int | None:
         """Return how many jobs one attempt may evict; None: all."""
@@ -346,6 +333,28 @@ class VictimAction:
     def _note_failure(self, job: WorkloadName, reason: Reason) -> None:
         failed = FailedClaim(action=self._action, reason=reason)
         self._context.record.attempt_failed(job, failed)
+
+
+def eviction_order(
+    context: CycleContext, candidates: EligibleCandidates, attempt: Attempt, most: int | None
+) -> EvictionOrder:
+    """Return in which order *candidates* are evicted for an attempt, at most so many jobs.
+
+    Only the queues that may lose something meet, except in faithful mode.
+    """
+    filters = list(attempt.filters())
+    make_tournament: MakeTournament = context.eviction_tournament
+    if not context.settings.faithful and len(filters) < len(context.leaves):
+        draw = Draw.of_leaves(context.state, [leaf for leaf, _ in filters])
+        make_tournament = partial(_eviction_tournament, context, draw)
+    return EvictionOrder(context.state, candidates, filters, make_tournament, most)
+
+
+def _eviction_tournament(
+    context: CycleContext, draw: Draw, offer: Offer, versions: Mapping[QueueName, object]
+) -> QueueTournament:
+    numbers = context.division.numbers
+    return QueueTournament(context.state, draw, numbers, offer, versions, *EVICTION_RULES)
 
 
 class VictimsOnlyOrder:

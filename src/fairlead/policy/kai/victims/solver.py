@@ -15,6 +15,7 @@ while as much or more is lacking, unless victims near that node came to be kept.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from operator import add
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -344,6 +345,7 @@ class VictimSolver:
         sizes = [finder.besides_shares(sets.of(pod)) for pod in self._pods]
         self._bounds = new_bounds(sizes, finder.rooms(), self._base)
         self._evictions = Evictions(state, touch, faithful=faithful)
+        self._freed = partial(freed_by, state, finder)
 
     def run(
         self,
@@ -395,12 +397,6 @@ class VictimSolver:
             self._bounds.unkeep(self._freed(group))
         for group in added:
             self._bounds.keep(self._freed(group))
-
-    def _freed(self, group: VictimGroup) -> Freed:
-        """Return what the pods of a group set free at most, with the node of each."""
-        sets = self._state.workloads[group.job].pod_sets
-        held = [(group.nodes[pod], sets.of(pod)) for pod in group.pods]
-        return [(node, self._finder.at_most_freed(each)) for node, each in held if node is not None]
 
     def _walk(self, steps: VictimSteps, lacking: Lacking) -> Iterator[int]:
         """Yield all steps from the first one at which there may be room."""
@@ -469,3 +465,10 @@ class VictimSolver:
                 elif not is_same(self._evictions.places[key], now):
                     moved.add(key)
         return lost, moved
+
+
+def freed_by(state: ClusterState, finder: NodeFinder, group: VictimGroup) -> Freed:
+    """Return what the pods of a group set free at most, with the node of each."""
+    sets = state.workloads[group.job].pod_sets
+    held = [(group.nodes[pod], sets.of(pod)) for pod in group.pods]
+    return [(node, finder.at_most_freed(each)) for node, each in held if node is not None]
