@@ -12,10 +12,10 @@ from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.prefilter import TryEveryTurn
 from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.fair_share.shares import KaiShares
-from fairlead.policy.kai.incremental.candidates import IncrementalCandidates
 from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
 from fairlead.policy.kai.incremental.shares import IncrementalShares
 from fairlead.policy.kai.incremental.sources import (
+    IncrementalCandidates,
     IncrementalIncompleteGangs,
     IncrementalTournament,
     KnownGangs,

@@ -13,7 +13,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.incremental.candidates import IncrementalCandidates
+from fairlead.policy.kai.incremental.sources import IncrementalCandidates
 from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.victims.candidates import EligibleCandidates
