@@ -23,7 +23,7 @@ from fairlead.policy.kai.actions.cycle import KaiCycle
 from fairlead.policy.kai.actions.prefilter import TryEverything
 from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.policy import fast_backend
-from fairlead.policy.kai.reasons.refusals import why_not_admitted
+from fairlead.policy.kai.reasons.why import why_not_admitted
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.attempt import Attempt
 from tests.policy.kai.actions.test_attempt_laws import NOW_MS, all_settings, busy_worlds, cycle

@@ -16,7 +16,7 @@ from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.jobs.cycle_record import Act
 from fairlead.policy.kai.ordering.pending_jobs import NO_PODS, PendingJobs
 from fairlead.policy.kai.ordering.tournament import QueueTournament
-from fairlead.policy.kai.reasons.refusals import misplaced, why_unready
+from fairlead.policy.kai.reasons.why import misplaced, why_unready
 from fairlead.policy.kai.settings import KaiSettings
 
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"

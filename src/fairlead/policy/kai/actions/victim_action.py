@@ -23,8 +23,7 @@ from fairlead.policy.kai.jobs.cycle_record import Act
 from fairlead.policy.kai.jobs.start_job import unsupported_constraint
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.tournament import Draw, Offer, QueueTournament
-from fairlead.policy.kai.reasons.grants import why_evicted, why_granted
-from fairlead.policy.kai.reasons.refusals import why_failed, why_not_admitted
+from fairlead.policy.kai.reasons.why import why_evicted, why_failed, why_granted, why_not_admitted
 from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext, Judgement
 from fairlead.policy.kai.victims.candidates import (
     EVICTION_RULES,
