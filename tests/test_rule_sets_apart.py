@@ -39,10 +39,7 @@ EXCEPTIONS = {
     "fairness/elastic_pool.py": FORMULA,
     "fairness/quota_tree.py": FORMULA,
     "placement/scored_nodes.py": "a figure of what it wins, measured under one rule set",
-    "usage/": PAST_USE,
-    "store/feed/": PAST_USE,
     "store/prometheus/": PAST_USE,
-    "cli/metrics.py": "the help says whose names the metrics have",
     "cli/sim/": FILE_FORMAT,
     "cli/cluster/validate.py": FILE_FORMAT,
 }

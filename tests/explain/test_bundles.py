@@ -2,10 +2,8 @@
 
 No other file of explain or of the command line names one, as a word or as part of an identifier.
 Help texts take the names from data: `POLICY_NAMES` and the registry. Not searched are the registry
-itself, the packages of the rule sets, and two files that are about other things:
-
-- ``cli/sim/kai_file.py`` reads the file format of another simulator, which is no rule set;
-- ``cli/metrics.py`` says in its help whose names the metrics have.
+itself, the packages of the rule sets, and ``cli/sim/kai_file.py``, which reads the file format of
+another simulator.
 """
 
 import importlib
@@ -24,7 +22,7 @@ SOURCE = Path(fairlead.__file__).parent
 NAMED = re.compile(r"kai|kueue|elastic", re.IGNORECASE)
 EXEMPT = re.compile(
     r"explain/(registry\.py|kai/|kueue/|elastic_quota/)"
-    r"|cli/(sim/kai_file\.py|metrics\.py)"
+    r"|cli/sim/kai_file\.py"
 )
 
 
