@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.usage.lanes import MOST_AMOUNT, MOST_WEIGHTED, WIDTH, Lanes
+from fairlead.usage.lanes import TOO_MUCH, WIDTH, Lanes
 from fairlead.usage.timeline import GROWN_BITS
 
 LANES = Lanes(3)
@@ -66,7 +66,7 @@ def test_numbers_without_lanes_come_back() -> None:
 def test_largest_sums_stay_in_their_lane() -> None:
     """As many holders as there may be, each with the largest amount for the longest time."""
     holders, weight = 2**24, 2**114
-    used = (MOST_AMOUNT - 1) * weight * holders << GROWN_BITS
-    granted = (MOST_WEIGHTED - 1) * holders << GROWN_BITS
+    used = (TOO_MUCH - 1) * weight * holders << GROWN_BITS
+    granted = used  # a grant is as large as an amount, and its time weighs as much
     assert used + granted <= LARGEST
     assert -granted >= -LARGEST - 1

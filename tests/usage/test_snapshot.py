@@ -9,7 +9,7 @@ from fairlead.errors import UsageError
 from fairlead.model.axes import QueueName
 from fairlead.usage import snapshot as snapshot_module
 from fairlead.usage.entries import Capacity, Entry, Granted, Held
-from fairlead.usage.lanes import MOST_AMOUNT
+from fairlead.usage.lanes import TOO_MUCH
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.snapshot import restored, snapshot
@@ -96,12 +96,12 @@ def test_what_is_taken_later_does_not_change_what_was_written_down() -> None:
 
 def test_the_largest_numbers_come_back() -> None:
     """In a level, a sum, a grant and the capacity."""
-    most = MOST_AMOUNT - 1
+    most = TOO_MUCH - 1
     rules = UsageRules(window=Sliding(WEEK_MS), half_life_ms=1000)
     entries: list[Entry] = [
         Capacity(at_ms=0, amounts=(most, most)),
         Held(at_ms=0, queue=A, user="ann", amounts=(most, 0)),
-        Granted(at_ms=5, queue=A, resource_time=(-(10**25), 10**25), who="w", reason="r"),
+        Granted(at_ms=5, queue=A, resource_time=(-most, most), who="w", reason="r"),
     ]
     ledger = ledger_of(entries, rules)
     assert restored(snapshot(ledger), RESOURCES, rules).state() == ledger.state()
@@ -154,7 +154,7 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot_module, "VERSION", 99)
     data = snapshot(ledger_of([], WRITTEN))
     monkeypatch.undo()
-    with pytest.raises(UsageError, match="has version 99; this program reads 3"):
+    with pytest.raises(UsageError, match="has version 99; this program reads 4"):
         restored(data, RESOURCES, WRITTEN)
 
 

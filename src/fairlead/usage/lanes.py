@@ -8,11 +8,16 @@ same to every lane. That is exact whatever the values are, negative ones among t
 lanes are taken apart again must each of them be within its lane: at least -2**(width - 1), and less
 than 2**(width - 1). How wide that has to be:
 
-    a level                    AMOUNT_BITS: Kubernetes counts in 63
+    a level or a grant         AMOUNT_BITS, see below
     times a weight of time     MARK_BITS, see `timeline`
     in parts of a bucket       GROWN_BITS, see `timeline`
     of so many holders         HOLDER_BITS: more than fit into memory; or so many grants
     a sign, and twice as much  2, because there are levels and there are grants
+
+Kubernetes counts an amount in 63 bits. A level is the sum of many of those, over all pods of a
+queue or all nodes, and a grant is an amount times milliseconds; Prometheus may report up to 10**34.
+All of that has far less than 40 digits, and longer numbers are refused. Sums over time have bits of
+their own, so no window and no number of queues makes a lane too narrow.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,11 +27,11 @@ from typing import Final
 
 from fairlead.usage.timeline import GROWN_BITS, MARK_BITS
 
-AMOUNT_BITS: Final = 68
+AMOUNT_BITS: Final = 140  # a little more than 40 digits, for lanes of whole bytes
 HOLDER_BITS: Final = 24
+MOST_DIGITS: Final = 40  # of an amount, or of a grant in amounts times milliseconds
+TOO_MUCH: Final = 10**MOST_DIGITS
 WIDTH: Final = AMOUNT_BITS + MARK_BITS + GROWN_BITS + HOLDER_BITS + 2
-MOST_AMOUNT: Final = 2**AMOUNT_BITS
-MOST_WEIGHTED: Final = 2 ** (AMOUNT_BITS + MARK_BITS)
 
 
 class Lanes:

@@ -27,7 +27,7 @@ What happens to odd entries is part of the promise:
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 from fairlead.errors import UsageError
 from fairlead.model.axes import Amounts, QueueName
@@ -43,7 +43,7 @@ from fairlead.usage.entries import (
     Removed,
     Renamed,
 )
-from fairlead.usage.lanes import MOST_AMOUNT, MOST_WEIGHTED, Lanes
+from fairlead.usage.lanes import MOST_DIGITS, TOO_MUCH, Lanes
 from fairlead.usage.queue_use import (
     Charge,
     QueueUse,
@@ -57,6 +57,12 @@ from fairlead.usage.running_sum import RunningSum, SumState
 from fairlead.usage.settings import MINUTE_MS, UsageRules
 from fairlead.usage.timeline import Moment, Span, Timeline
 from fairlead.usage.window import Window
+
+
+_TOO_LARGE: Final = (
+    f"expected at most {MOST_DIGITS} digits; amounts are millicores, bytes and thousandths of a GPU, "
+    "those of grants times milliseconds"
+)
 
 
 class LedgerState(NamedTuple):
@@ -164,9 +170,9 @@ class Ledger:
                 account.guarantee(moment, self._lanes, entry.amounts)
             case Granted():
                 self._check_count(len(entry.resource_time))
+                check_grant(entry)
                 account, moment = self._charged(entry.queue, entry.at_ms)
-                weighted = self._weighted(entry)
-                account.grant(moment, self._lanes, entry, weighted)
+                account.grant(moment, self._lanes, entry, self._weighted(entry))
             case Capacity():
                 self._check_amounts(entry.amounts)
                 self._take_capacity(entry)
@@ -341,7 +347,7 @@ class Ledger:
         if len(amounts) != len(self.resources):
             self._check_count(len(amounts))
         for amount in amounts:
-            if amount is not None and not 0 <= amount < MOST_AMOUNT:
+            if amount is not None and not 0 <= amount < TOO_MUCH:
                 check_amount(amount)
 
     def _check_count(self, count: int) -> None:
@@ -360,9 +366,8 @@ class Ledger:
             )
 
     def _weighted(self, entry: Granted) -> tuple[int, ...]:
-        """Return what a grant weighs at its moment, at most what a lane holds."""
-        weighted = (self._timeline.weighted(each, entry.at_ms) for each in entry.resource_time)
-        return tuple(max(1 - MOST_WEIGHTED, min(each, MOST_WEIGHTED - 1)) for each in weighted)
+        """Return what a grant weighs at its moment."""
+        return tuple(self._timeline.weighted(each, entry.at_ms) for each in entry.resource_time)
 
     def _all_sums(self) -> Iterator[RunningSum]:
         for account in self._accounts.values():
@@ -400,9 +405,19 @@ class Ledger:
 
 def check_amount(amount: int) -> None:
     """Raise UsageError for an amount that is negative, or more than a ledger counts."""
-    if not 0 <= amount < MOST_AMOUNT:
-        what = "is negative" if amount < 0 else "is more than any cluster has"
-        raise UsageError(f"the amount {amount} of a resource {what}")
+    if amount < 0:
+        raise UsageError(f"the amount {amount} of a resource is negative")
+    if amount >= TOO_MUCH:
+        raise UsageError(f"the amount {amount} of a resource is too large, {_TOO_LARGE}")
+
+
+def check_grant(entry: Granted) -> None:
+    """Raise UsageError for a grant of more than a ledger counts."""
+    for each in entry.resource_time:
+        if abs(each) >= TOO_MUCH:
+            raise UsageError(
+                f"the grant of {each} to queue {entry.queue} is too large, {_TOO_LARGE}"
+            )
 
 
 def _check_order(at_ms: int, last_ms: int | None) -> None:

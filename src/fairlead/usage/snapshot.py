@@ -21,7 +21,7 @@ from fairlead.usage.ledger import Ledger, LedgerState
 from fairlead.usage.running_sum import SumState
 from fairlead.usage.settings import UsageRules
 
-VERSION: Final = 3
+VERSION: Final = 4
 _LEVEL: Final = 1  # of compression: three times as fast as the default, and a tenth larger
 
 

@@ -6,8 +6,8 @@ import msgspec
 
 from fairlead.errors import UsageError
 from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held
-from fairlead.usage.lanes import MOST_AMOUNT
-from fairlead.usage.ledger import check_amount
+from fairlead.usage.lanes import TOO_MUCH
+from fairlead.usage.ledger import check_amount, check_grant
 
 
 def check_amounts(entries: Sequence[Entry], resources: tuple[str, ...]) -> None:
@@ -22,10 +22,11 @@ def check_amounts(entries: Sequence[Entry], resources: tuple[str, ...]) -> None:
                 if len(entry.amounts) > count:
                     _check_count(len(entry.amounts), resources)
                 for amount in entry.amounts:
-                    if amount is not None and not 0 <= amount < MOST_AMOUNT:
+                    if amount is not None and not 0 <= amount < TOO_MUCH:
                         check_amount(amount)
             case Granted():
                 _check_count(len(entry.resource_time), resources)
+                check_grant(entry)
 
 
 def fit_resources(

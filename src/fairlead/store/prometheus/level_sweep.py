@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.store.prometheus.answer import Samples
 from fairlead.usage.entries import Capacity, Entry, Guarantee, Held
-from fairlead.usage.lanes import MOST_AMOUNT
 
 _MAX_EXPONENT: Final = 30  # beyond any cluster, and still cheap to hold
 
@@ -143,8 +142,7 @@ def base_units(value: Decimal, scale: int) -> int | None:
     numerator, denominator = value.as_integer_ratio()
     whole, rest = divmod(numerator * scale, denominator)
     is_up = 2 * rest > denominator or (2 * rest == denominator and whole % 2 == 1)
-    amount = whole + is_up
-    return amount if abs(amount) < MOST_AMOUNT else None
+    return whole + is_up
 
 
 class Subject(IntEnum):
