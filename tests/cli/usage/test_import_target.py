@@ -1,4 +1,4 @@
-"""Only an import starts a store, and one that fails adds nothing."""
+"""Only an import starts a store, and one that fails leaves nothing behind."""
 
 import resource
 import sqlite3
@@ -69,14 +69,12 @@ def import_with_room_for(most_bytes: int, store: Path) -> subprocess.CompletedPr
 
 
 @pytest.mark.parametrize("most_bytes", [0, 4096, 40_000])
-def test_an_import_that_fails_adds_nothing_and_can_be_repeated(
-    tmp_path: Path, most_bytes: int
-) -> None:
+def test_an_import_that_fails_leaves_nothing_behind(tmp_path: Path, most_bytes: int) -> None:
     store = tmp_path / "usage.db"
     ran = import_with_room_for(most_bytes, store)
     assert ran.returncode == 1
     assert f"error: usage store {store}: " in ran.stderr
-    assert run_cli("usage", "show", "--store", str(store), *NOW).exit_code == 1
+    assert list(tmp_path.iterdir()) == []
     assert import_with_room_for(10**7, store).returncode == 0
     assert list(tmp_path.iterdir()) == [store]
 
@@ -93,7 +91,25 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     store = tmp_path / "none/usage.db"
     ran = run_cli("usage", "import", SAMPLE, "--store", str(store), *NOW)
     assert ran.exit_code == 1
-    assert f"usage store {store}: it cannot be opened (" in ran.err
+    assert f"usage store {store}: it cannot be created (No such file or directory); make" in ran.err
+
+
+def test_a_store_that_another_program_made_meanwhile_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "usage.db"
+    append = UsageStore.append
+
+    def with_another(record: UsageStore, *arguments: object, **options: object) -> None:
+        store.write_text("of another program")
+        append(record, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(UsageStore, "append", with_another)
+    ran = run_cli("usage", "import", SAMPLE, "--store", str(store), *NOW)
+    assert ran.exit_code == 1
+    assert f"usage store {store}: another program created it meanwhile" in ran.err
+    assert store.read_text() == "of another program"
+    assert list(tmp_path.iterdir()) == [store]
 
 
 def test_a_link_to_where_nothing_is_yet_stays_a_link(tmp_path: Path) -> None:
