@@ -2,6 +2,7 @@
 
 from itertools import groupby
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -136,6 +137,52 @@ def test_a_damaged_snapshot_costs_time_and_nothing_else(damage: str) -> None:
             assert gpu_hours(again) == 0.5 * 2 + 19.5 * 3
             with pytest.raises(StoreError, match=r"damaged \(the row at key .* of table snapshot"):
                 again.check()
+
+
+def test_no_byte_of_a_snapshot_changes_an_answer() -> None:
+    """Every fourth byte of the row, from its checksum to its end, becomes another one."""
+    random = Random(26)
+    history: list[Entry] = [
+        capacity(0, 9, 9),
+        *[held(step / 10, 0, step % 5) for step in range(150)],
+    ]
+    with a_store(history) as store:
+        store.save_snapshot(store.ledger(WEEK, NOW), WEEK)
+        wanted = gpu_hours(store)
+        [whole] = store._connection.execute("SELECT body FROM snapshot").fetchone()
+        places = range(0, len(whole), 4)
+        assert len(places) > 50
+        for place in [*range(8), *places]:
+            other = whole[place] ^ random.randrange(1, 256)
+            damaged = whole[:place] + bytes([other]) + whole[place + 1 :]
+            store._connection.execute("UPDATE snapshot SET body = ?", [damaged])
+            with UsageStore.open(store.path, writes=False) as again:
+                assert gpu_hours(again) == wanted
+                with pytest.raises(StoreError, match=r"damaged \(the row at key .* of table snap"):
+                    again.check()
+
+
+def test_a_random_byte_of_the_file_is_noticed_or_changes_no_answer(tmp_path: Path) -> None:
+    random = Random(26)
+    path = tmp_path / "use.db"
+    with UsageStore.open(path, resources=RESOURCES) as store:
+        store.append([capacity(0, 9, 9), *[held(step / 10, 0, step % 5) for step in range(150)]])
+        store.save_snapshot(store.ledger(WEEK, NOW), WEEK)
+        wanted = gpu_hours(store)
+    whole = path.read_bytes()
+    used = [place for place, byte in enumerate(whole) if byte]
+    noticed = 0
+    for place in random.sample(used, 150):
+        damaged = bytearray(whole)
+        damaged[place] ^= random.randrange(1, 256)
+        path.write_bytes(damaged)
+        try:
+            with UsageStore.open(path, writes=False) as again:
+                assert gpu_hours(again) == wanted, place
+                again.check()
+        except StoreError:
+            noticed += 1
+    assert noticed > 100
 
 
 @pytest.mark.parametrize("damage", ["body = zeroblob(9)", f"key = key + {HOUR << 12}"])
