@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -198,6 +199,50 @@ def test_a_try_that_hangs_does_not_keep_the_program_from_ending(
     server.may_answer.set()
     reading.join(60)
     assert not reading.is_alive()
+
+
+def test_a_defect_is_not_hidden_in_the_thread(
+    tmp_path: Path, background: FollowedUsage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> object:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(StoredOrigin, "read", fail)
+    source = write(tmp_path / "one.db", 4)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError, match="a defect"):
+            background.refreshed(RULES, source, NOW)
+
+
+@pytest.mark.usefixtures("_without_patience")
+@pytest.mark.parametrize("is_end", [False, True])
+def test_a_defect_of_a_reading_that_outlasts_its_call_is_raised_by_the_next(
+    tmp_path: Path, background: FollowedUsage, monkeypatch: pytest.MonkeyPatch, is_end: bool
+) -> None:
+    may_fail = threading.Event()
+
+    def fail_late(*_: object) -> object:
+        assert may_fail.wait(60)
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(StoredOrigin, "read", fail_late)
+    source = write(tmp_path / "one.db", 4)
+    assert part(background.refreshed(RULES, source, NOW)) is None
+    (reader,) = [each for each in threading.enumerate() if each.name == "past use"]
+    may_fail.set()
+    reader.join(60)
+    next_call = background.close if is_end else partial(background.refreshed, RULES, source, NOW)
+    with pytest.raises(ZeroDivisionError, match="a defect"):
+        next_call()
+
+
+def test_the_end_stops_the_thread(tmp_path: Path) -> None:
+    before = threading.active_count()
+    background = FollowedUsage({}, in_background=True)
+    background.refreshed(RULES, write(tmp_path / "one.db", 4), NOW)
+    background.close()
+    assert threading.active_count() == before
+    background.close()
 
 
 def test_what_fails_outside_is_no_defect(

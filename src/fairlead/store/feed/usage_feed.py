@@ -321,13 +321,15 @@ class FollowedUsage:
         self._feed: UsageFeed | None = None
         self._reader: Thread | None = None
         self._begun_s = 0.0  # when the last reading in the background began
+        self._defect: Exception | None = None  # of a reading in the background
 
     def refreshed(self, rules: UsageRules, source: UsageSource, now_ms: int) -> UsageFeed:
         """Return the feed of *source* by *rules*, with what is new; good until the next call.
 
-        Raises nothing for problems of the source. A reading in the background that takes longer
-        than `LONGEST_WAIT_S` continues, and the last numbers serve meanwhile. Cost: that of what is
-        new, or of the whole window when the settings have changed.
+        Raises nothing for problems of the source; a defect of ours in the background is raised by
+        the next call. A reading in the background that takes longer than `LONGEST_WAIT_S`
+        continues, and the last numbers serve meanwhile. Cost: that of what is new, or of the whole
+        window when the settings have changed.
         """
         if self._feed is None or self._asked != (rules, source):
             self.close()
@@ -343,19 +345,33 @@ class FollowedUsage:
             self._feed.refresh(now_ms)
             return self._feed
         if self._reader is None or not self._reader.is_alive():
+            self._raise_defect()
             self._begun_s = time.monotonic()
             self._reader = Thread(
-                target=self._feed.refresh, args=(now_ms,), name="past use", daemon=True
+                target=self._refresh, args=(self._feed, now_ms), name="past use", daemon=True
             )
             self._reader.start()
         self._reader.join(max(0.0, self._begun_s + LONGEST_WAIT_S - time.monotonic()))
+        self._raise_defect()
         return self._feed
 
     def close(self) -> None:
-        """Close the source; what was read still counts."""
+        """Close the source; what was read still counts. Raises a defect that no call has raised."""
         if self._reader is not None:
             self._reader.join(STOP_S)
             if self._reader.is_alive():
                 return  # it holds the source, and ends with the program
         if self._feed is not None:
             self._feed.close()
+        self._raise_defect()
+
+    def _refresh(self, feed: UsageFeed, now_ms: int) -> None:
+        try:
+            feed.refresh(now_ms)
+        except Exception as defect:  # noqa: BLE001  the next call raises it
+            self._defect = defect
+
+    def _raise_defect(self) -> None:
+        defect, self._defect = self._defect, None
+        if defect is not None:
+            raise defect
