@@ -83,9 +83,7 @@ def test_the_largest_grants_are_counted_to_the_last_unit(
     ledger = Ledger.by(RESOURCES, rules)
     for queue in QUEUES:
         granted = (sign * MOST, -sign * MOST)
-        ledger.take(
-            Granted(at_ms=START, queue=queue, resource_time=granted, who="eve", reason="r")
-        )
+        ledger.take(Granted(at_ms=START, queue=queue, resource_time=granted, who="eve", reason="r"))
     for use in ledger.usage(START).queues.values():
         assert abs(use.all[0] - sign * MOST) <= MOST // 10**9
         assert use.all[1] == -use.all[0]

@@ -19,7 +19,7 @@ class AccountState(NamedTuple):
     users: Mapping[str, SumState]
     is_removed: bool
     held: Mapping[str, Amounts]
-    guarantee: Limits
+    guarantee: Limits | None  # None: no entry says what it is
     grants: Set[Granted]
 
 
@@ -30,6 +30,8 @@ class Account:
     are named have their own sums; usage without a user is charged to the queue alone.
     """
 
+    _guarantee: Limits | None  # None: no entry says what it is
+
     def __init__(self, moment: Moment, count: int) -> None:
         """An account in which nothing has been held before *moment*."""
         self.sums = self.above = RunningSum(moment)
@@ -37,17 +39,17 @@ class Account:
         self.is_removed = False
         self._held: dict[str, Amounts] = {}
         self._nothing: Amounts = (0,) * count
-        self._guarantee: Limits = self._nothing
+        self._guarantee = None
         self._grants: set[Granted] = set()  # those of the last moment of a grant
 
     @classmethod
-    def resumed(cls, state: AccountState) -> "Account":
+    def resumed(cls, state: AccountState, count: int) -> "Account":
         """An account that goes on from *state*, and answers as the one that it was taken from."""
         resumed = cls.__new__(cls)
-        resumed.resume(state)
+        resumed.resume(state, count)
         return resumed
 
-    def resume(self, state: AccountState) -> None:
+    def resume(self, state: AccountState, count: int) -> None:
         """Forget everything and go on from *state*."""
         self.sums = self.above = RunningSum.resumed(state.sums)
         if state.above is not None:
@@ -55,7 +57,7 @@ class Account:
         self.users = {user: RunningSum.resumed(sums) for user, sums in state.users.items()}
         self.is_removed = state.is_removed
         self._held = dict(state.held)
-        self._nothing = (0,) * len(state.guarantee)
+        self._nothing = (0,) * count
         self._guarantee = state.guarantee
         self._grants = set(state.grants)
 
@@ -70,6 +72,17 @@ class Account:
             guarantee=self._guarantee,
             grants=self._grants,
         )
+
+    @property
+    def guaranteed(self) -> Set[int]:
+        """The places of resources with a guarantee; all if an entry says that there is none.
+
+        An entry has an amount of every resource, and 0 beside others may mean that none was set.
+        """
+        if self._guarantee is None:
+            return frozenset()
+        some = {place for place, amount in enumerate(self._guarantee) if amount != 0}
+        return some or set(range(len(self._guarantee)))
 
     def hold(self, moment: Moment, lanes: Lanes, user: str, amounts: Amounts) -> None:
         """From *moment* on *user* holds *amounts*."""
@@ -112,7 +125,7 @@ class Account:
         """From *moment* on nothing is held by anybody, and nothing is guaranteed."""
         self.is_removed = True
         self._held.clear()
-        self._guarantee = self._nothing
+        self._guarantee = None
         for sums in self.all_sums():
             sums.set_levels(moment, 0)
 
@@ -137,7 +150,8 @@ class Account:
             held = tuple(map(sum, zip(*self._held.values(), strict=True))) or self._nothing
         self.sums.set_levels(moment, lanes.packed(held))
         if self.above is not self.sums:
-            above = tuple(map(above_guarantee, held, self._guarantee))
+            guarantee = self._nothing if self._guarantee is None else self._guarantee
+            above = tuple(map(above_guarantee, held, guarantee))
             self.above.set_levels(moment, lanes.packed(above))
 
     def _sums_of(self, moment: Moment, user: str) -> RunningSum:

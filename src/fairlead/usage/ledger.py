@@ -58,10 +58,9 @@ from fairlead.usage.settings import MINUTE_MS, UsageRules
 from fairlead.usage.timeline import Moment, Span, Timeline
 from fairlead.usage.window import Window
 
-
 _TOO_LARGE: Final = (
-    f"expected at most {MOST_DIGITS} digits; amounts are millicores, bytes and thousandths of a GPU, "
-    "those of grants times milliseconds"
+    f"expected at most {MOST_DIGITS} digits; amounts are millicores, bytes and thousandths of a "
+    "GPU, those of grants times milliseconds"
 )
 
 
@@ -71,6 +70,7 @@ class LedgerState(NamedTuple):
     newest_ms: int | None
     base: int
     last_gap: Gap | None
+    guaranteed_until_ms: Mapping[int, int]
     capacity: SumState | None
     accounts: Mapping[QueueName, AccountState]
 
@@ -98,6 +98,8 @@ class Ledger:
         self._capacity: RunningSum | None = None
         self._accounts: dict[QueueName, Account] = {}
         self._last_gap: Gap | None = None
+        # By the place of a resource: the last end of a guarantee of it.
+        self._guaranteed_until_ms: dict[int, int] = {}
 
     @classmethod
     def by(cls, resources: tuple[str, ...], rules: UsageRules) -> Self:
@@ -118,10 +120,17 @@ class Ledger:
         """What is counted and how, as a text that is the same for the same settings only."""
         return f"{self.resources!r}, {self._timeline.settings!r}"
 
-    @property
-    def has_guarantees(self) -> bool:
-        """Whether any queue ever had a guarantee above 0."""
-        return any(account.above is not account.sums for account in self._accounts.values())
+    def guaranteed(self, since_ms: int) -> tuple[str, ...]:
+        """Return the resources of which any queue had a guarantee after *since_ms*, if only of 0.
+
+        Cost: O(queues).
+        """
+        now = {place for account in self._accounts.values() for place in account.guaranteed}
+        return tuple(
+            name
+            for place, name in enumerate(self.resources)
+            if place in now or self._guaranteed_until_ms.get(place, since_ms) > since_ms
+        )
 
     def copy(self) -> "Ledger":
         """Return an independent ledger that answers, and continues, as this one."""
@@ -142,6 +151,7 @@ class Ledger:
             newest_ms=self.newest_ms,
             base=self._timeline.base,
             last_gap=self._last_gap,
+            guaranteed_until_ms=self._guaranteed_until_ms,
             capacity=None if self._capacity is None else self._capacity.state(),
             accounts={name: account.state() for name, account in self._accounts.items()},
         )
@@ -151,8 +161,12 @@ class Ledger:
         self.newest_ms = state.newest_ms
         self._timeline.halve(state.base - self._timeline.base)
         self._last_gap = state.last_gap
+        self._guaranteed_until_ms = dict(state.guaranteed_until_ms)
         self._capacity = None if state.capacity is None else RunningSum.resumed(state.capacity)
-        self._accounts = {name: Account.resumed(each) for name, each in state.accounts.items()}
+        count = len(self.resources)
+        self._accounts = {
+            name: Account.resumed(each, count) for name, each in state.accounts.items()
+        }
 
     def take(self, entry: Entry) -> None:
         """Write one entry down, or raise UsageError and change nothing.
@@ -167,6 +181,7 @@ class Ledger:
             case Guarantee():
                 self._check_amounts(entry.amounts)
                 account, moment = self._charged(entry.queue, entry.at_ms)
+                self._end_guarantee(account, entry.at_ms)
                 account.guarantee(moment, self._lanes, entry.amounts)
             case Granted():
                 self._check_count(len(entry.resource_time))
@@ -291,6 +306,7 @@ class Ledger:
             case Renamed() if entry.queue in self._accounts and entry.queue != entry.name:
                 self._accounts[entry.name] = self._accounts.pop(entry.queue)
             case Removed() if entry.queue in self._accounts:
+                self._end_guarantee(self._accounts[entry.queue], entry.at_ms)
                 self._accounts[entry.queue].remove(moment)
             case Gap() if entry != self._last_gap:
                 since = self._timeline.moment(entry.since_ms)
@@ -312,6 +328,11 @@ class Ledger:
         if at_ms < account.sums.at_ms:
             _check_order(at_ms, account.sums.at_ms)
         return account, self._moment(at_ms)
+
+    def _end_guarantee(self, account: Account, at_ms: int) -> None:
+        for place in account.guaranteed:
+            until_ms = self._guaranteed_until_ms.get(place, at_ms)
+            self._guaranteed_until_ms[place] = max(until_ms, at_ms)
 
     def _take_capacity(self, entry: Capacity) -> None:
         if self._capacity is None:

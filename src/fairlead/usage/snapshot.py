@@ -47,6 +47,7 @@ class _Written(msgspec.Struct, frozen=True, array_like=True):
     newest_ms: int | None
     base: int
     last_gap: Gap | None
+    guaranteed_until_ms: dict[int, int]
     capacity: _Sum | None
     accounts: dict[QueueName, _Account]
 
@@ -61,7 +62,7 @@ class _Head(msgspec.Struct, frozen=True, array_like=True):
 
 _json: Final = msgspec.json.encode
 _held: Final = msgspec.json.Decoder(dict[str, tuple[int, ...]]).decode
-_guarantee: Final = msgspec.json.Decoder(tuple[int | None, ...]).decode
+_guarantee: Final = msgspec.json.Decoder(tuple[int | None, ...] | None).decode
 _grants: Final = msgspec.json.Decoder(frozenset[Granted]).decode
 
 
@@ -72,6 +73,7 @@ def snapshot(ledger: Ledger) -> bytes:
         newest_ms=state.newest_ms,
         base=state.base,
         last_gap=state.last_gap,
+        guaranteed_until_ms=dict(state.guaranteed_until_ms),
         capacity=None if state.capacity is None else _written_sum(state.capacity, lanes),
         accounts={name: _written_account(each, lanes) for name, each in state.accounts.items()},
     )
@@ -104,6 +106,7 @@ def restored(data: bytes, resources: tuple[str, ...], rules: UsageRules) -> Ledg
             newest_ms=written.newest_ms,
             base=written.base,
             last_gap=written.last_gap,
+            guaranteed_until_ms=written.guaranteed_until_ms,
             capacity=None if written.capacity is None else _sum(written.capacity, lanes),
             accounts={name: _account(each, lanes) for name, each in written.accounts.items()},
         )

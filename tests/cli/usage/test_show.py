@@ -10,6 +10,8 @@ from matplotlib.font_manager import fontManager
 
 from fairlead.explain.figures import usage as usage_plot
 from fairlead.explain.figures.usage import HeldOverTime
+from fairlead.model.axes import QueueName
+from fairlead.usage.entries import Guarantee
 from tests.cli.manifests import NODE, kai_queue, write
 from tests.cli.past_store import NOW, capacity, held, write_past
 from tests.cli.run_cli import run_cli
@@ -39,17 +41,27 @@ def test_a_document_says_what_it_is(tmp_path: Path, form: str) -> None:
     assert list(document.items())[:2] == [("apiVersion", "fairlead/v1"), ("kind", "Usage")]
 
 
+# Over-quota needs guarantees; without them everything would count as above them.
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
-def test_usage_above_guarantees_without_any_is_all_usage_with_a_note(
-    tmp_path: Path, form: str
-) -> None:
+def test_use_above_guarantees_that_nobody_told_is_refused(tmp_path: Path, form: str) -> None:
     past = write_past(tmp_path, PAST)
     own = settings(tmp_path, f"{{charge: over-quota, store: {{path: {past}}}}}")
     objects = write(tmp_path, "c.yaml", NODE, kai_queue("a"), kai_queue("b"))
     ran = run_cli("usage", "show", "-f", own, "-f", objects, "--now", NOW, "-o", form)
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert "it has no guarantee of any queue" in ran.err
+    assert "or use charge: all" in ran.err
+
+
+def test_a_resource_of_which_nothing_is_guaranteed_is_told(tmp_path: Path) -> None:
+    """To a 2 cores are guaranteed; that no GPU is, nobody may have meant to say."""
+    cores = Guarantee(at_ms=PAST[0].at_ms, queue=QueueName("a"), amounts=(2000, 0, 0))
+    past = write_past(tmp_path, (*PAST, cores))
+    own = settings(tmp_path, f"{{charge: over-quota, store: {{path: {past}}}}}")
+    ran = run_cli("usage", "show", "-f", own, "--now", NOW)
     assert ran.exit_code == 0
-    note = "note: no guarantee of any queue is recorded, so charge: over-quota counts all usage\n"
-    assert note in ran.err
+    (note,) = [line for line in ran.err.splitlines() if "guarantee" in line]
+    assert note.startswith(f"note: usage store {past} has no queue with a guarantee of nvidia.com/")
 
 
 def test_settings_alone_say_where_the_record_is_and_how_to_count(tmp_path: Path) -> None:

@@ -1,13 +1,17 @@
 """However a time is cut into fetches, the ledger is the same, whatever the samples say."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from itertools import count
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
+from fairlead.store.feed.reading import standing
 from fairlead.store.prometheus.answer import Answer, Series
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.history import PrometheusHistory
@@ -66,13 +70,17 @@ def of(name: str, copy: str = "1") -> Labels:
     return (("queue_name", name), ("pod", copy))
 
 
-def fetched(told: Told, charge: Charge, minutes: list[int]) -> Usage:
-    """What counts after readings at all of *minutes*, until when all is known."""
+def fetched(told: Told, charge: Charge, minutes: list[int]) -> Usage | None:
+    """What counts after fetches at all of *minutes*; None if the last of them was refused."""
     history = history_of(told, charge)
-    for minute in minutes:
-        reading = history.read(START + minute * MINUTE)
-    known_ms = START + minutes[-1] * MINUTE if reading.newest_ms is None else reading.newest_ms
-    return reading.ledger.usage(known_ms)
+    for minute in minutes[:-1]:
+        with suppress(StoreError):  # which changes nothing
+            history.read(START + minute * MINUTE)
+    now_ms = START + minutes[-1] * MINUTE
+    try:
+        return history.read(now_ms).ledger.usage(now_ms)
+    except StoreError:
+        return None
 
 
 def plain_levels(column: Column, *, may_be_negative: bool = False) -> list[int | None]:
@@ -94,8 +102,8 @@ def plain_largest(columns: list[list[int | None]]) -> list[int | None]:
     ]
 
 
-def plain_sums(told: Told, until: int) -> dict[QueueName, tuple[int, int]]:
-    """GPU-minutes of each queue up to a minute, all and above the guarantee, by the rules."""
+def plain_sums(told: Told) -> dict[QueueName, tuple[int, int]]:
+    """GPU-minutes of each queue, all and above the guarantee, as the rules are stated."""
     capacity = plain_levels(told[CAPACITY, ()])
     held, due = (
         {
@@ -113,7 +121,7 @@ def plain_sums(told: Told, until: int) -> dict[QueueName, tuple[int, int]]:
     sums = {}
     for name in (A, B):
         used = above = guaranteed = 0
-        for minute, amount in enumerate(held[name][: until + 1]):
+        for minute, amount in enumerate(held[name]):
             told_due = due[name][minute]
             guaranteed = guaranteed if told_due is None else told_due
             if capacity[minute] is not None and amount is not None:
@@ -155,8 +163,11 @@ def test_many_fetches_give_the_ledger_of_one_and_the_plain_sums(
     at_once = fetched(told, charge, [last])
     assert fetched(told, charge, [*sorted(cuts), last]) == at_once
     assert fetched(told, charge, list(range(COUNT))) == at_once
+    if at_once is None:
+        assert charge == "over-quota"
+        return
     scale = 1000 * MINUTE  # thousandths of a GPU, milliseconds
-    for name, (used, above) in plain_sums(told, (at_once.now_ms - START) // MINUTE).items():
+    for name, (used, above) in plain_sums(told).items():
         found = at_once.queues.get(name, NOTHING)
         assert found.all[2] == used * scale
         if charge == "over-quota":
@@ -172,6 +183,7 @@ def test_no_amount_means_the_same_at_the_beginning_of_a_fetch_as_in_the_middle()
     }
     for minutes in ([7], [2, 7], [1, 2, 3, 7], [0, 1, 2, 3, 4, 5, 6, 7]):
         usage = fetched(told, "all", minutes)
+        assert usage is not None
         assert usage.queues[A].all == (0, 0, 1_920_000_000)
         assert usage.capacity == (0, 0, 3_840_000_000)
 
@@ -225,6 +237,7 @@ def test_a_guarantee_that_is_not_told_any_more_holds_on_in_the_next_fetch() -> N
     }
     for minutes in ([5], [0, 1, 2, 3, 4, 5]):
         usage = fetched(told, "over-quota", minutes)
+        assert usage is not None
         assert usage.queues[A].above_guarantee == (0, 0, 6 * 1000 * MINUTE)
 
 
@@ -236,16 +249,82 @@ def test_a_guarantee_told_while_nobody_holds_anything_counts_later() -> None:
     }
     for minutes in ([3], [0, 1, 2, 3]):
         usage = fetched(told, "over-quota", minutes)
+        assert usage is not None
         assert usage.queues[A].above_guarantee == (0, 0, (4 - 3 + 4 - 1) * 1000 * MINUTE)
 
 
-def test_entries_of_a_silence_are_held_back_and_dropped_after_a_window() -> None:
-    """From minute 2 on no queue reports; the window of 4 minutes is over at minute 7."""
+def test_without_any_guarantee_a_fetch_is_refused_until_one_is_told() -> None:
+    told = {
+        (CAPACITY, ()): ["8"] * 3,
+        (HELD, of(A)): ["4"] * 3,
+        (DUE, of(A)): "- NaN 3".split(),
+    }
+    history = history_of(told, "over-quota")
+    for minute, text in ((0, "has no series of what is guaranteed"), (1, "no usable number")):
+        with pytest.raises(StoreError, match=text):
+            history.read(START + minute * MINUTE)
+    usage = history.read(START + 2 * MINUTE).ledger.usage(START + 2 * MINUTE)
+    assert usage.queues[A].all == (0, 0, 3 * 4000 * MINUTE)
+
+
+def test_a_guarantee_of_another_resource_is_none_of_this_one() -> None:
+    told = {
+        ("kai_queue_quota_cpu_cores", of(A)): ["3", "3"],
+        (CAPACITY, ()): ["8", "8"],
+        (HELD, of(A)): ["-", "4"],
+    }
+    history = history_of(told, "over-quota")
+    history.read(START)
+    with pytest.raises(StoreError, match=f"guaranteed to queues of nvidia.com/gpu .{DUE}"):
+        history.read(START + MINUTE)
+
+
+SILENCE = {
+    (CAPACITY, ()): ["8"] * COUNT,
+    (HELD, of(A)): "4 4 - - - 4 2 2".split(),
+    (HELD, of(B)): "1 1 - - - 1 1 1".split(),
+}
+
+
+@pytest.mark.parametrize("window_minutes", [2, 4, 1000])
+@pytest.mark.parametrize("minutes", [[1, 2, 3, 4, 5, 6, 7], [1, 3, 7], [2, 6, 7]], ids=str)
+def test_after_a_silence_no_usage_is_lost_and_none_counts_twice(
+    window_minutes: int, minutes: list[int]
+) -> None:
+    """In minutes 2 to 4 no queue reports: nothing counts then, and all of before and after does."""
+    rules = UsageRules(window=Tumbling(window_minutes * MINUTE, START - 1))
+    history = asking(ColumnClient(SILENCE), rules)
+    for minute in minutes:
+        now_ms = START + minute * MINUTE
+        found = history.read(now_ms).ledger.usage(now_ms)
+        at_once = asking(ColumnClient(SILENCE), rules).read(now_ms).ledger.usage(now_ms)
+        first = minute // window_minutes * window_minutes
+        for name in (A, B):
+            reported = [each for each in SILENCE[HELD, of(name)][first : minute + 1] if each != "-"]
+            used = sum(map(int, reported)) * 1000 * MINUTE
+            assert found.queues.get(name, NOTHING).all[2] == used
+            assert at_once.queues.get(name, NOTHING).all[2] == used
+
+
+def test_in_a_silence_of_more_than_a_window_the_last_complete_answer_is_kept() -> None:
+    """From minute 2 on no queue reports; the window of 4 minutes is over at minute 6."""
     told = {(CAPACITY, ()): ["8"] * 9, (HELD, of(A)): "4 4 - - - - - - -".split()}
     history = asking(ColumnClient(told), UsageRules(window=Sliding(4 * MINUTE)))
-    newest = [history.read(START + minute * MINUTE).newest_ms for minute in range(9)]
-    known = START + MINUTE
-    assert newest == [START, known, known, known, known, known, known, None, None]
+    known_ms = START + MINUTE
+    before = history.read(known_ms)
+    for minute in range(2, 9):
+        now_ms = START + minute * MINUTE
+        reading = history.read(now_ms)
+        assert reading.newest_ms == known_ms
+        held = standing(reading, "hold")
+        as_of_ms = held.as_of_ms(now_ms)
+        assert as_of_ms == known_ms
+        assert held.ledger.usage(as_of_ms).queues[A].all == (0, 0, 2 * 4000 * MINUTE)
+        left = max(0, 5 - minute) if minute > 3 else 2
+        decayed = standing(reading, "decay")
+        usage = decayed.ledger.usage(decayed.as_of_ms(now_ms)).queues[A]
+        assert usage.all == (0, 0, left * 4000 * MINUTE)
+    assert before.before_silence is None
 
 
 def test_without_a_usable_number_of_what_is_held_no_guarantee_is_missed() -> None:

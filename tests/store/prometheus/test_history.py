@@ -201,6 +201,14 @@ def test_a_time_before_everything_knows_nothing_and_says_so(url: str) -> None:
     assert "has no series of what queues held between 2025-12-" in found.problems[0]
 
 
+def test_charging_above_a_guarantee_that_is_not_reported_is_refused(url: str) -> None:
+    rules = UsageRules(window=Sliding(HOUR), charge="over-quota")
+    source = PrometheusSource(url=url, guarantee_metrics=(("gpu", "absent_here"),))
+    history = history_of(source, rules)
+    with pytest.raises(StoreError, match=r"absent_here\), and charge: over-quota needs one"):
+        history.read(MOMENTS[0])
+
+
 def test_series_without_a_queue_are_left_out_and_told(url: str) -> None:
     rules = UsageRules(window=Sliding(HOUR))
     source = source_of(url, gpuAllocationMetric="sum(kai_queue_allocated_gpus)")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from fairlead.errors import StoreError
 from fairlead.store.feed.reading import Reading
 from fairlead.store.prometheus.history import PrometheusHistory
 from fairlead.usage.queue_use import Charge
@@ -84,8 +85,11 @@ def test_a_capacity_without_a_number() -> None:
 
 def test_guarantees_without_a_number() -> None:
     told = {HELD: {A: lambda _: 1}, CAPACITY: EIGHT, DUE: {A: lambda _: "NaN"}, **NONE_OF_THE_REST}
-    [problem] = fetched(told, "over-quota")[0].problems
-    assert f"says NaN for queue a at 2026-01-01T00:00:00Z in {DUE}, which is no amount" in problem
+    with pytest.raises(StoreError) as problem:
+        fetched(told, "over-quota")
+    assert f"({DUE}), but no usable number among them, only such as NaN for queue a" in str(
+        problem.value
+    )
     told[DUE] = {A: lambda _: -1}  # KAI's way to say that there is no limit
     assert fetched(told, "over-quota")[0].problems == ()
 

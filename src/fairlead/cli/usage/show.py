@@ -18,7 +18,6 @@ from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import format_duration, moment_text, parse_duration
 from fairlead.store.feed.reading import Reading, standing
 from fairlead.store.feed.store_origin import stored_reading
-from fairlead.store.feed.usage_vector import without_guarantees
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Gap
 from fairlead.usage.settings import UsageRules
@@ -103,8 +102,8 @@ def _print_notes(report: UsageReport, reading: Reading, begins_ms: int | None) -
         end = moment_text(report.until_ms)
         click.echo(f"note: no observation after {end}; usage since then is unknown", err=True)
     if reading.newest_ms is not None:  # else the table says that there is nothing
-        for problem in without_guarantees(reading.ledger, reading.rules.charge):
-            click.echo(f"note: {problem}", err=True)
+        for problem in reading.problems:
+            click.echo(printable(f"note: {problem}"), err=True)
     if report.unknown and report.rows:
         names = ", ".join(report.unknown)
         click.echo(f"note: the capacity of {names} is not recorded in this window", err=True)

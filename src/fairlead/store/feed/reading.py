@@ -17,13 +17,14 @@ Onward: TypeAlias = Literal["as before", "hold", "decay"]
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What is known at one moment."""
 
-    ledger: Ledger  # has taken all until newest_ms
+    ledger: Ledger  # has taken all until newest_ms, and the entries of a silence since then
     plain: Ledger | None = None  # the same without decay; None: it was not asked for
     acts: tuple[Act, ...] = ()  # of after newest_ms
     rules: UsageRules  # those that the ledger counts by
     newest_ms: int | None  # until when all is known; None: nothing is
     whole: frozenset[QueueName] = frozenset()  # queues reported with all that is below them
     problems: tuple[str, ...] = ()
+    before_silence: "Reading | None" = None  # as of newest_ms, if the ledger has taken more
 
 
 class UsageOrigin(Protocol):
@@ -56,6 +57,8 @@ def standing(reading: Reading, onward: Onward) -> Standing:
 
     Cost: that of copying the ledgers, where anything has to be taken into them; else none.
     """
+    if onward != "as before" and reading.before_silence is not None:
+        return standing(reading.before_silence, onward)
     assert reading.newest_ms is not None, "nothing is known that could continue"
     since_ms = max(reading.newest_ms, reading.ledger.newest_ms or 0)
     ledger = _continued(reading.ledger, reading.acts, since_ms, onward)

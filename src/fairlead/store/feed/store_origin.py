@@ -13,6 +13,10 @@ from fairlead.usage.timeline import BUCKETS
 from fairlead.usage.window import begins_at
 
 
+class NoGuaranteesError(StoreError):
+    """A store has no guarantees, which usage above them needs; opening it again does not help."""
+
+
 class StoredOrigin:
     """Our own file, kept open from one reading to the next: only what is new is read.
 
@@ -38,6 +42,8 @@ class StoredOrigin:
             self._store = UsageStore.open(self._path, writes=False)
         try:
             return stored_reading(self._store, self._rules, now_ms, keeps_plain=self._keeps_plain)
+        except NoGuaranteesError:
+            raise
         except FairleadError:
             self.close()
             if is_first:
@@ -89,6 +95,8 @@ def stored_reading(
     else:
         ledger = store.ledger(rules, taken_ms)
         plain = ledger if keeps_plain else None
+    if rules.charge == "over-quota" and newest_ms is not None:
+        problems = _guarantee_problems(store.path, rules, ledger, taken_ms)
     return Reading(
         ledger=ledger,
         plain=plain,
@@ -96,6 +104,34 @@ def stored_reading(
         rules=rules,
         newest_ms=newest_ms,
         problems=problems,
+    )
+
+
+def _guarantee_problems(
+    path: Path, rules: UsageRules, ledger: Ledger, until_ms: int
+) -> tuple[str, ...]:
+    """Return the problems of guarantees in the window of *rules* that ends at *until_ms*.
+
+    Of each resource that was used, some queue must have a guarantee, even of 0. Raises
+    NoGuaranteesError if there is no guarantee at all: all usage would count as above them.
+    """
+    used = [use.all for use in ledger.usage(until_ms).queues.values()]
+    guaranteed = ledger.guaranteed(begins_at(rules.window, until_ms))
+    without = [
+        name
+        for place, name in enumerate(ledger.resources)
+        if name not in guaranteed and any(each[place] > 0 for each in used)
+    ]
+    if without and not guaranteed:
+        raise NoGuaranteesError(
+            f"usage store {path}: it has no guarantee of any queue, which charge: over-quota "
+            "needs; import entries of the type guarantee, let a scheduler record them, or use "
+            "charge: all, which counts the same where nothing is guaranteed"
+        )
+    return tuple(
+        f"usage store {path} has no queue with a guarantee of {name} in this window, so all usage "
+        "of it counts as above that"
+        for name in without
     )
 
 

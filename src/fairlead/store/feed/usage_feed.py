@@ -34,7 +34,6 @@ from fairlead.store.feed.usage_vector import (
     uncounted,
     unknown_axes,
     usage_on_axes,
-    without_guarantees,
 )
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.queue_use import Sums
@@ -281,8 +280,7 @@ def _counted(
     unknown = unknown_axes(axes, ledger, as_of_ms, step_ms)
     if len(unknown) == len(axes):
         return _Counted(None, unknown, ["the capacity of the cluster is unknown for all resources"])
-    problems = without_guarantees(ledger, tree.charge)
-    return _Counted(usage, unknown, [*problems, *uncounted(axes, ledger, as_of_ms)])
+    return _Counted(usage, unknown, uncounted(axes, ledger, as_of_ms))
 
 
 def _vector_of(

@@ -124,13 +124,6 @@ def uncounted(axes: Sequence[str], ledger: Ledger, as_of_ms: int) -> list[str]:
     return [*_unrecorded(axes, ledger), *_without_capacity(axes, ledger, as_of_ms)]
 
 
-def without_guarantees(ledger: Ledger, charge: Charge) -> list[str]:
-    """Return the problem of charging usage above guarantees where none is recorded."""
-    if charge == "all" or ledger.has_guarantees:
-        return []
-    return ["no guarantee of any queue is recorded, so charge: over-quota counts all usage"]
-
-
 def unknown_axes(
     axes: Sequence[str], ledger: Ledger, as_of_ms: int, step_ms: int
 ) -> tuple[str, ...]:

@@ -135,8 +135,15 @@ class Levels:
         self.newest_ms = entry.at_ms
 
     def in_force(self, at_ms: int) -> list[Entry]:
-        """Return the levels as entries of *at_ms*, by name, without queues that hold nothing."""
-        return [entry for entry in self.all_known(at_ms) if _is_something(entry)]
+        """Return the levels as entries of *at_ms*, by name, without queues that hold nothing.
+
+        A guarantee of nothing is there: it says that usage is above it.
+        """
+        return [
+            entry
+            for entry in self.all_known(at_ms)
+            if not isinstance(entry, Held) or any(entry.amounts)
+        ]
 
     def all_known(self, at_ms: int) -> list[Entry]:
         """Return the levels as entries of *at_ms*, with every known queue."""
@@ -168,7 +175,3 @@ class Levels:
                 f"a gap begins at {gap.since_ms} ms, but there is an entry of {self.newest_ms} ms"
             )
         self._last_gap = gap
-
-
-def _is_something(entry: Entry) -> bool:
-    return not isinstance(entry, Held | Guarantee) or any(each != 0 for each in entry.amounts)

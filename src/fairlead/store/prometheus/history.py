@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.store.feed.reading import Reading, without_decay
+from fairlead.store.feed.reading import Reading, detached, without_decay
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.kai_queries import RESOURCES, queries_of
 from fairlead.store.prometheus.level_sweep import LevelSweep
@@ -54,7 +54,7 @@ class PrometheusHistory:
             plain = without_decay(self._rules)
             self._plain = self._ledger if plain == self._rules else Ledger.by(RESOURCES, plain)
         self._sweep = LevelSweep(len(RESOURCES))
-        self._held_back: list[Entry] = []  # of a silence that goes on: after the last full answer
+        self._before_silence: Reading | None = None  # None: the last answer was complete
         self._last: LastSamples = {}
         self._end_ms: int | None = None
         self._problems: tuple[str, ...] = ()
@@ -62,31 +62,21 @@ class PrometheusHistory:
     def read(self, now_ms: int) -> Reading:
         """Fetch what was reported until *now_ms* since the last time. StoreError changes nothing.
 
-        All is known until the last moment at which no series was silent that once reported; what
-        came after is held back until that is over. If the clock was set back, or a silence is
-        longer than the window, everything is fetched again. Cost: three queries for each resource
-        at most, each in pieces of 11,000 points at most.
+        All is known until the last moment at which no series was silent that once reported. If the
+        clock was set back, everything is fetched again. Cost: three queries for each resource at
+        most, each in pieces of 11,000 points at most; when a silence begins, also `detached`.
         """
         step_ms = self._rules.resolution_ms
         end_ms = now_ms // step_ms * step_ms
         if self._end_ms is not None and end_ms < self._end_ms:
             self.start_again()  # the clock was set back
-        if self._held_back and self._held_back[0].at_ms < begins_at(self._rules.window, now_ms):
-            self.start_again()
         begin_ms = self._begin_ms(now_ms)
         if begin_ms <= end_ms:
             self._fetch(begin_ms, end_ms)
         newest_ms = self._sweep.newest_ms
         if newest_ms is not None and newest_ms == self._end_ms:
             newest_ms = now_ms  # a coarse resolution is no delay
-        return Reading(
-            ledger=self._ledger,
-            plain=self._plain,
-            rules=self._rules,
-            newest_ms=newest_ms,
-            whole=self._sweep.queues,  # inner queues are reported with all that is below them
-            problems=self._problems,
-        )
+        return self._reading(newest_ms)
 
     def close(self) -> None:
         """Do nothing: no connection stays open between two readings."""
@@ -99,20 +89,46 @@ class PrometheusHistory:
         told = [
             each
             for place, queries in enumerate(self._queries)
-            for each in stretch.ask(place, queries)
+            for each in stretch.ask(
+                place, queries, knows_guarantee=self._sweep.knows_guarantee(place)
+            )
         ]
         entries = self._sweep.extend(told, begin_ms=begin_ms, end_ms=end_ms, step_ms=step_ms)
         self._end_ms = end_ms
         self._last = stretch.last
         self._problems = stretch.problems()
-        self._take([*self._held_back, *entries])
+        self._take(entries)
+
+    def _reading(self, newest_ms: int | None) -> Reading:
+        return Reading(
+            ledger=self._ledger,
+            plain=self._plain,
+            rules=self._rules,
+            newest_ms=newest_ms,
+            whole=self._sweep.queues,  # inner queues are reported with all that is below them
+            problems=self._problems,
+            before_silence=self._before_silence,
+        )
 
     def _take(self, entries: list[Entry]) -> None:
-        """Take the entries up to the last full answer, and hold back the others."""
-        newest_ms = self._sweep.newest_ms
-        known = [entry for entry in entries if newest_ms is None or entry.at_ms <= newest_ms]
-        self._held_back = entries[len(known) :]
-        for entry in known:
+        """Take *entries*; while a series is silent, keep a reading of the last complete answer.
+
+        In a silence nothing counts as used, which holds until the reading is stale: then the last
+        complete answer is what continues.
+        """
+        known_ms = self._sweep.newest_ms
+        before, self._before_silence = self._before_silence, None
+        if known_ms is not None and known_ms != self._end_ms:
+            if before is None or before.newest_ms != known_ms:
+                known = [entry for entry in entries if entry.at_ms <= known_ms]
+                entries = entries[len(known) :]
+                self._write(known)
+                before = detached(self._reading(known_ms))
+            self._before_silence = before
+        self._write(entries)
+
+    def _write(self, entries: list[Entry]) -> None:
+        for entry in entries:
             self._ledger.take(entry)
             if self._plain is not None and self._plain is not self._ledger:
                 self._plain.take(entry)

@@ -173,6 +173,7 @@ class LevelSweep:
         self._capacity: list[int | None] = [None] * count
         self._held: list[dict[QueueName, int]] = [{} for _ in range(count)]
         self._guaranteed: dict[QueueName, list[int | None]] = {}
+        self._knows_guarantee = [False] * count
         self._known = [False] * count
         self._ever_known = [False] * count
         self._last_capacity: Amounts = (0,) * count
@@ -183,6 +184,10 @@ class LevelSweep:
     def queues(self) -> frozenset[QueueName]:
         """All that have entries."""
         return frozenset(self._last_held)
+
+    def knows_guarantee(self, place: int) -> bool:
+        """Return whether a guarantee of that resource was ever reported: it holds on."""
+        return self._knows_guarantee[place]
 
     def extend(
         self, told: Iterable[Told], *, begin_ms: int, end_ms: int, step_ms: int
@@ -232,6 +237,7 @@ class LevelSweep:
             case Subject.GUARANTEED:
                 amounts = self._guaranteed.setdefault(told.queue, [0] * self._count)
                 amounts[told.place] = told.amount
+                self._knows_guarantee[told.place] = True
         return told.queue
 
     def _update_known(self) -> bool:

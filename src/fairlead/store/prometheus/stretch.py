@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
+from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
 from fairlead.store.prometheus.answer import shown
 from fairlead.store.prometheus.client import PrometheusClient
@@ -69,8 +70,12 @@ class Stretch:
         self._no_amount = ""  # what queues held, in a sample that is no amount
         self._unlabelled = ""  # the query for held amounts, if its series name no queue
 
-    def ask(self, place: int, queries: ResourceQueries) -> Iterator[Told]:
-        """Yield what the server reports of one resource. Raises StoreError."""
+    def ask(self, place: int, queries: ResourceQueries, *, knows_guarantee: bool) -> Iterator[Told]:
+        """Yield what the server reports of one resource.
+
+        Raises StoreError, also if usage above guarantees is charged and none is reported, now or
+        before.
+        """
         held = self._told(place, Subject.HELD, queries.allocated, queries.scale)
         capacity = self._told(place, Subject.CAPACITY, queries.capacity, queries.scale)
         self._judge(queries, held, capacity)
@@ -79,6 +84,12 @@ class Stretch:
         if self._rules.charge == "over-quota":
             # Also while no queue holds any: the guarantee counts as soon as one does.
             guaranteed = self._told(place, Subject.GUARANTEED, queries.guaranteed, queries.scale)
+            if held.has_amounts and not (knows_guarantee or guaranteed.has_amounts):
+                what = f"what is guaranteed to queues of {queries.resource} ({queries.guaranteed})"
+                raise StoreError(
+                    f"Prometheus at {self._client.name} {_lacks(what, guaranteed)}, and "
+                    "charge: over-quota needs one; scrape it, name another, or use charge: all"
+                )
             yield from guaranteed.told
 
     def problems(self) -> tuple[str, ...]:
