@@ -5,8 +5,9 @@ Every ClusterQueue has a nominal quota of 9 GPUs and each lowest cohort has 1 of
 all. All are in use: 900 queues hold 8 each and lend 1, 200 queues hold 14 each and borrow 5. 500
 workloads are pending, 3 of 5 in queues that lend.
 
-Three plans are carried out, as on a live cluster. What is still pending then cannot start for now;
-to find that out for each workload, with the reason, is the expensive part of a plan.
+Plans are carried out until one changes nothing, as on a live cluster, or until there were twenty.
+What is still pending then cannot start for now; to find that out for each workload, with the
+reason, is the expensive part of a plan.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,10 +78,10 @@ CONFIGURATIONS: Final[Mapping[str, Configuration]] = {
 
 
 def large_world(configuration: Configuration) -> ClusterState:
-    """Return the state after three plans: the same one for the same configuration."""
+    """Return the state when nothing happens any more: the same one for the same configuration."""
     state = _first_state(configuration)
     policy = KueuePolicy(configuration.settings)
-    for _ in range(3):
+    for _ in range(20):
         plan = policy.plan(state, NOW_MS, explain=False)
         apply(state, plan)
         for each in plan.decisions:

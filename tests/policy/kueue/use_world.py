@@ -15,7 +15,7 @@ from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, local_queue_usage
-from fairlead.policy.kueue.pending.order import pending_order
+from fairlead.policy.kueue.pending.queue import pending_order
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 from tests.policy.kueue.plan_world import (
     NAMESPACE,

@@ -1,38 +1,31 @@
 """Kueue's rules as one function: from a state to what should be done about it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.fairness.quota_tree import QuotaTree
+from fairlead.model.axes import QueueName
 from fairlead.model.execution.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.memory import Promise
 from fairlead.model.plan import Decision, Plan, Start, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import Workload
 from fairlead.placement.waiting_pods import WaitingPods
-from fairlead.policy.kueue.cycle.outcome import TreeOutcome
-from fairlead.policy.kueue.cycle.slices import may_be_sliced
-from fairlead.policy.kueue.cycle.source import PlainSource
+from fairlead.policy.kueue.cycle.rounds import TreeOutcome
+from fairlead.policy.kueue.cycle.source import PlainTrees, Source, Trees
+from fairlead.policy.kueue.cycle.tree import CohortTree
 from fairlead.policy.kueue.cycle.turns import rounds_of
-from fairlead.policy.kueue.flavors.demands import DemandReader
-from fairlead.policy.kueue.incremental.admitted import AdmittedCache
-from fairlead.policy.kueue.incremental.state import IncrementalState
-from fairlead.policy.kueue.pending.admissibility import Admissibility, drained, misconfigured
+from fairlead.policy.kueue.incremental.state import KeptTrees
+from fairlead.policy.kueue.pending.admissibility import misconfigured
 from fairlead.policy.kueue.pending.local_queue_usage import local_queue_usage
-from fairlead.policy.kueue.pending.order import pending_order
-from fairlead.policy.kueue.pending.queue import PendingQueue, UsageOrderedQueue
-from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
+from fairlead.policy.kueue.pending.queue import pending_order
 from fairlead.policy.kueue.reasons.decisions import TreeDecisions
 from fairlead.policy.kueue.reasons.wait import WaitExplainer
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads
-from fairlead.policy.kueue.snapshot.build import snapshots
-from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import PendingWorkload, is_preempting, promise_to
+from fairlead.policy.kueue.snapshot.build import quota_tree, rules_of, trees_of
+from fairlead.policy.kueue.workloads import Usage
 
 
 class KueuePolicy:
@@ -47,8 +40,7 @@ class KueuePolicy:
         self._plain = plain
         self._waiting_pods: tuple[ClusterState, WaitingPods] | None = None
         self._last: _LastPlan | None = None
-        self._incremental: IncrementalState | None = None
-        self._admitted: AdmittedCache | None = None
+        self._kept: KeptTrees | None = None
 
     def plan(
         self,
@@ -62,9 +54,10 @@ class KueuePolicy:
         """Return what to do about *state*, which is left as it is.
 
         All rounds until the evicted workloads have left: which workloads are admitted, which give
-        way to which, and why each of the others waits. The same state gives the same plan, in
-        whichever order things were listed. A state that has not changed since the last call costs
-        nothing, unless the time matters; a tree without pending workloads costs little.
+        way to which, and, if it is to *explain*, why each of the others waits. The same state gives
+        the same plan, in whichever order things were listed. A state that has not changed since the
+        last call costs nothing, unless the time matters; a tree without pending workloads costs
+        little.
 
         A workload that is *held* does not queue, and loses what was promised to it. One of which
         any pod is held as a victim is not evicted. Nodes that are held have no effect: Kueue grants
@@ -75,74 +68,27 @@ class KueuePolicy:
         Law: slices in a row, each carried out, are the whole plan without its waits, in both modes;
         the last one has the waits.
         """
-        if not explain:
-            return self._changes(state, now_ms, held, at_most_starts)
-        request, last = _Request(held, at_most_starts), self._last
+        request, last = _Request(held, at_most_starts, explain), self._last
         if self._plain or last is None or not last.may_serve(state, now_ms, request):
-            plan = self._explained(state, now_ms, request)
+            plan = self._new_plan(state, now_ms, request)
             last = self._last = _LastPlan(state, state.moment, request, plan)
         return replace(last.plan, taken_ms=now_ms)
 
-    def _explained(self, state: ClusterState, now_ms: int, request: "_Request") -> Plan:
-        with holding(state, _without_nodes(request.held)):
-            planning = _Planning(state, self.settings, now_ms, self._admitted_workloads(state))
+    def _new_plan(self, state: ClusterState, now_ms: int, request: "_Request") -> Plan:
+        held = replace(request.held, nodes=frozenset())  # no pod is placed
+        with holding(state, held):
             starts = self._starts(state, request.at_most_starts)
-            changes = planning.changes(starts)
-            is_cut = _is_cut(changes, starts)
-            decisions = (*changes, *(() if is_cut else planning.waits()))
-        return Plan(
-            taken_ms=now_ms,
-            decisions=decisions,
-            is_cut=is_cut,
-            time_dependent=planning.time_dependent(),
-        )
+            planning = _Planning(state, self.settings, self._trees(state, now_ms))
+            return planning.plan(starts, explain=request.explain)
 
-    def _changes(
-        self, state: ClusterState, now_ms: int, held: Holds, at_most_starts: int | None
-    ) -> Plan:
-        """Return the plan without its waits.
-
-        Cost: where a state can be followed through its changes, what changed and what it concerns;
-        else about half of a plan.
-        """
-        incremental = self._incremental_state(state, now_ms)
-        with holding(state, _without_nodes(held)):
-            starts = self._starts(state, at_most_starts)
-            found = None if incremental is None else incremental.changes(now_ms, starts)
-            if incremental is not None and found is not None:
-                return Plan(
-                    taken_ms=now_ms,
-                    decisions=tuple(found),
-                    is_cut=_is_cut(found, starts),
-                    time_dependent=incremental.time_dependent,
-                    valid_until_ms=incremental.valid_until_ms,
-                )
-            planning = _Planning(state, self.settings, now_ms, self._admitted_workloads(state))
-            changes = planning.changes(starts)
-        return Plan(
-            taken_ms=now_ms,
-            decisions=tuple(changes),
-            is_cut=_is_cut(changes, starts),
-            time_dependent=planning.time_dependent(),
-        )
-
-    def _incremental_state(self, state: ClusterState, now_ms: int) -> IncrementalState | None:
-        """Return what is remembered of *state*; None if it cannot be followed."""
+    def _trees(self, state: ClusterState, now_ms: int) -> Trees:
+        """Return the trees of *state*: those of the last plan, brought up to date, if possible."""
         if self._plain:
-            return None
-        if self._incremental is None or not self._incremental.serves(state, now_ms):
-            self._incremental = IncrementalState(state, self.settings)
-        return self._incremental if self._incremental.is_possible else None
-
-    def _admitted_workloads(
-        self, state: ClusterState
-    ) -> Mapping[QueueName, AdmittedWorkloads] | None:
-        """Return the admitted workloads of each queue, if they can be kept from plan to plan."""
-        if self._plain:
-            return None
-        if self._admitted is None or not self._admitted.serve(state):
-            self._admitted = AdmittedCache(state, self.settings)
-        return self._admitted.up_to_date()
+            return PlainTrees(state, self.settings, now_ms)
+        if self._kept is None or not self._kept.serve(state, now_ms):
+            self._kept = KeptTrees(state, self.settings, now_ms)
+        self._kept.bring_up_to(now_ms)
+        return self._kept
 
     def _starts(self, state: ClusterState, at_most: int | None) -> int | None:
         """Return after how many starts to stop; None: not at all."""
@@ -157,9 +103,8 @@ class KueuePolicy:
         self, state: ClusterState, now_ms: int
     ) -> tuple[Plan, tuple[TreeOutcome, ...]]:
         """Return the plan, and what it left behind of each tree with pending workloads."""
-        planning = _Planning(state, self.settings, now_ms)
-        plan = Plan(taken_ms=now_ms, decisions=(*planning.changes(), *planning.waits()))
-        return plan, planning.outcomes()
+        planning = _Planning(state, self.settings, PlainTrees(state, self.settings, now_ms))
+        return planning.plan(None, explain=True), planning.outcomes()
 
 
 class _Request(NamedTuple):
@@ -167,6 +112,7 @@ class _Request(NamedTuple):
 
     held: Holds
     at_most_starts: int | None
+    explain: bool
 
 
 class _LastPlan(NamedTuple):
@@ -184,63 +130,54 @@ class _LastPlan(NamedTuple):
         return is_same and (now_ms == taken_ms if self.plan.time_dependent else now_ms >= taken_ms)
 
 
-class _TreePlan(NamedTuple):
-    """One tree after its rounds, and the workloads of it that may not queue."""
-
-    inadmissible: list[Wait]
-    outcome: TreeOutcome
-
-
 class _Planning:
-    """One plan in the making, tree by tree, with everything read anew."""
+    """One plan in the making, tree by tree."""
 
-    def __init__(
-        self,
-        state: ClusterState,
-        settings: KueueSettings,
-        now_ms: int,
-        admitted: Mapping[QueueName, AdmittedWorkloads] | None = None,
-    ) -> None:
-        """Decide nothing yet; *admitted* are the workloads of all queues, if they are known."""
+    def __init__(self, state: ClusterState, settings: KueueSettings, trees: Trees) -> None:
+        """Decide nothing yet."""
         self._state = state
-        self._known_admitted = admitted
+        self._trees = trees
         self._settings = settings
-        self._now_ms = now_ms
-        self._admissibility = Admissibility(state, now_ms)
-        self._local_usage = local_queue_usage(state, settings, now_ms)
-        self._demands = DemandReader(state, settings)
-        self._restraints = PreemptionRestraints(state, settings, now_ms)
-        self._trees: list[_TreePlan] = []
+        self._now_ms = trees.reader.now_ms
+        self._local_usage = local_queue_usage(state, settings, self._now_ms)
+        self._planned: list[tuple[CohortTree, TreeOutcome]] = []
 
-    def time_dependent(self) -> bool:
-        """Return whether at another time something else might have been decided."""
-        return (
-            self._settings.options.min_run_time_ms > 0
-            or self._local_usage is not None
-            or self._admissibility.time_dependent
-            or self._restraints.time_dependent
+    def plan(self, at_most_starts: int | None, *, explain: bool) -> Plan:
+        """Return the plan, with the reasons of the waits if it is to *explain*."""
+        changes = self._changes(at_most_starts, explain=explain)
+        is_cut = _is_cut(changes, at_most_starts)
+        waits = list(self._waits()) if explain and not is_cut else []
+        return Plan(
+            taken_ms=self._now_ms,
+            decisions=(*changes, *waits),
+            is_cut=is_cut,
+            time_dependent=bool(
+                self._trees.is_delayed()
+                or self._settings.options.min_run_time_ms
+                or self._local_usage is not None
+                or any(each.reason.remaining_ms is not None for each in waits)
+            ),
+            valid_until_ms=None if explain else self._trees.valid_until_ms(),
         )
 
-    def changes(self, at_most_starts: int | None = None) -> list[Decision]:
-        """Return which workloads are drained and what becomes of each tree; to be asked once.
+    def _changes(self, at_most_starts: int | None, *, explain: bool) -> list[Decision]:
+        """Return which workloads are drained and what becomes of each tree.
 
         Where none is drained, it may stop after *at_most_starts* pods.
         """
-        known = self._known_admitted  # of which none is drained
-        evictions = drained(self._state, self._admissibility) if known is None else []
+        evictions = self._trees.drained()
         decisions: list[Decision] = [*evictions]
         starts_left = None if evictions else at_most_starts
-        gone = {each.workload for each in evictions}
-        for snapshot in snapshots(
-            self._state, self._settings, self._now_ms, gone, self._local_usage, known
-        ):
-            inadmissible: list[Wait] = []
-            source = self._source(snapshot, inadmissible)
-            rounds = rounds_of(source, self._settings, self._restraints)
+        restraints = self._trees.reader.restraints
+        for tree, nominations in self._trees.waited_for():
+            tree.begin(self._local_usage)
+            if not explain and nominations.is_at_rest():
+                continue
+            source = Source(tree, nominations, restraints, self._state.axes, self._settings)
+            rounds = rounds_of(source, self._settings, restraints)
             rounds.pods_left_to_start = starts_left
             decisions += TreeDecisions(self._state, rounds).decisions()
-            outcome = TreeOutcome(source, rounds, self._restraints)
-            self._trees.append(_TreePlan(inadmissible, outcome))
+            self._planned.append((tree, TreeOutcome(source, rounds, restraints)))
             starts_left = rounds.pods_left_to_start
             if rounds.has_started_enough():
                 break
@@ -248,67 +185,26 @@ class _Planning:
 
     def outcomes(self) -> tuple[TreeOutcome, ...]:
         """Return what the rounds of each tree left behind, once the changes are known."""
-        return tuple(tree.outcome for tree in self._trees)
+        return tuple(outcome for _, outcome in self._planned)
 
-    def waits(self) -> Iterator[Wait]:
+    def _waits(self) -> Iterator[Wait]:
         """Yield which workloads wait, and why, once the changes are known."""
-        for inadmissible, outcome in self._trees:
-            yield from inadmissible
+        for tree, outcome in self._planned:
+            yield from tree.inadmissible()
             explainer = WaitExplainer(
-                self._state, outcome, self._settings, self._demands, self._now_ms
+                self._state, outcome, self._settings, self._trees.reader.demands, self._now_ms
             )
             yield from explainer.of(outcome.queues.values())
         yield from self._outside_all_trees()
 
-    def _source(self, snapshot: Snapshot, inadmissible: list[Wait]) -> PlainSource:
-        """Return the data of one tree; workloads that may not queue go to *inadmissible*."""
-        queues: dict[QueueName, PendingQueue] = {}
-        promises: dict[WorkloadName, Promise] = {}
-        for queue, rules in snapshot.rules.items():
-            pending = []
-            for name in self._pending(queue):
-                workload = self._state.workloads[name]
-                reason = self._admissibility.inadmissible_reason(workload)
-                if reason is None:
-                    pending.append(self._restrained(workload, rules))
-                else:
-                    inadmissible.append(Wait(workload=name, reason=reason))
-            names = (each.name for each in pending)
-            preempting = next((name for name in names if is_preempting(self._state, name)), None)
-            queues[queue] = self._queue(queue, pending, rules, preempting)
-            promise = None if preempting is None else promise_to(self._state, preempting)
-            if preempting is not None and promise is not None:
-                promises[preempting] = promise
-        return PlainSource(
-            snapshot, queues, promises, self._restraints, self._state.axes, self._settings
-        )
-
-    def _queue(
-        self,
-        name: QueueName,
-        pending: list[PendingWorkload],
-        rules: ClusterQueue,
-        preempting: WorkloadName | None,
-    ) -> PendingQueue:
-        if self._local_usage is not None and self._local_usage.order(name):
-            return UsageOrderedQueue(pending, rules, preempting, self._local_usage)
-        return PendingQueue(pending, rules, preempting)
-
-    def _restrained(self, workload: Workload, rules: ClusterQueue) -> PendingWorkload:
-        pending = self._demands.pending(workload, rules)
-        return replace(pending, restraint=self._restraints.of(pending))
-
-    def _pending(self, queue: QueueName) -> list[WorkloadName]:
-        return pending_order(self._state, queue, self._settings, self._local_usage)
-
     def _outside_all_trees(self) -> Iterator[Wait]:
         """Yield workloads of queues that do not exist, or whose cohort does not exist."""
-        known = set(self._state.tree_order())
+        known, admissibility = set(self._state.tree_order()), self._trees.reader.admissibility
         for queue in self._state.waited_for():
             if queue in known:
                 continue
-            for name in self._pending(queue):
-                reason = self._admissibility.inadmissible_reason(self._state.workloads[name])
+            for name in pending_order(self._state, queue, self._settings, self._local_usage):
+                reason = admissibility.inadmissible_reason(self._state.workloads[name])
                 missing = misconfigured(f"the cohort of ClusterQueue {queue} does not exist")
                 yield Wait(workload=name, reason=reason or missing)
 
@@ -320,6 +216,73 @@ def _is_cut(changes: Sequence[Decision], starts: int | None) -> bool:
     return sum([len(each.placements) for each in changes if isinstance(each, Start)]) >= starts
 
 
-def _without_nodes(held: Holds) -> Holds:
-    """Return what of *held* matters where no pod is placed."""
-    return replace(held, nodes=frozenset()) if held.nodes else held
+def may_be_sliced(
+    state: ClusterState, settings: KueueSettings, pending: WaitingPods, starts: int
+) -> bool:
+    """Return whether more than *starts* pods wait, and all of them plainly get quota in one plan.
+
+    A plan that stops before every head has had its turn must come to the same as one plan. A head
+    that was inadmissible would be a head again, and shift the cycles of its tree; a later preemptor
+    must not evict a workload that started in the same plan. So it stops only where none is
+    inadmissible, and none preempts.
+
+    Not so where a workload has to choose between flavors, may find none that suits its pods, or has
+    a promise from an earlier plan; nor where past usage counts, which a plan adds to. Cost: the
+    workloads that changed, and the queues.
+    """
+    if sum(pending.by_shape().values()) <= starts:
+        return False
+    if settings.admission_fair_sharing is not None or state.promised:
+        return False
+    wheres = [shape.constraints for shape in pending.by_shape()]
+    if any(each.node_selector or each.node_terms or each.unsupported for each in wheres):
+        return False
+    if any(each.node_taints for each in state.catalogue.flavors.values()):
+        return False
+    # Turn by turn, heads stand in the classical order by what they borrowed when they entered it.
+    may_borrow = settings.fair_sharing or not settings.keeps_promises
+    return all(_is_quota_enough(state, names, may_borrow=may_borrow) for names in trees_of(state))
+
+
+def _is_quota_enough(state: ClusterState, names: list[QueueName], *, may_borrow: bool) -> bool:
+    """Return whether a tree has quota for all its pending workloads together."""
+    rules = rules_of(state, names)
+    waited_for = [name for name in rules if any(state.sums[name].pending)]
+    if not waited_for:
+        return True
+    tree = quota_tree(state, names, rules)
+    for name in waited_for:
+        usage = _usage(state, name, rules[name])
+        if usage is None:
+            return False
+        tree.charge_axes(name, usage)
+    if not may_borrow and any(map(tree.is_borrowing, rules)):
+        return False
+    return all(_has_enough(tree, name, len(state.axes)) for name in rules)
+
+
+def _usage(state: ClusterState, name: QueueName, rules: ClusterQueue) -> Usage | None:
+    """Return what all pending workloads of a queue use; None: its quota does not tell."""
+    flavor_of = dict(_flavors(rules))
+    usage = []
+    for resource, amount in zip(state.resources, state.sums[name].pending, strict=True):
+        if not amount or (resource == "pods" and resource not in flavor_of):
+            continue
+        flavor = flavor_of.get(resource)
+        axis = None if flavor is None else state.axes.index(resource, flavor)
+        if axis is None:
+            return None
+        usage.append((axis, amount))
+    return tuple(usage)
+
+
+def _flavors(rules: ClusterQueue) -> Iterator[tuple[str, str | None]]:
+    """Yield which flavor each resource takes; None: there are several."""
+    for group in rules.resource_groups:
+        only = group.flavors[0] if len(group.flavors) == 1 else None
+        for resource in group.resources:
+            yield resource, only
+
+
+def _has_enough(tree: QuotaTree, name: QueueName, axes: int) -> bool:
+    return all(tree.available_on(name, axis) >= 0 for axis in range(axes))

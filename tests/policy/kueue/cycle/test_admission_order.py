@@ -12,7 +12,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, local_queue_usage
-from fairlead.policy.kueue.pending.order import pending_order
+from fairlead.policy.kueue.pending.queue import pending_order
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 from tests.policy.kueue.plan_world import NAMESPACE, plan, with_catalogue
 from tests.policy.kueue.use_world import BILLION, BY_USE, QUEUE, order, uses_of, world

@@ -14,7 +14,7 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import QueuePreemption, ResourceGroup
 from fairlead.policy.kueue.flavors import nomination
 from fairlead.policy.kueue.preemption.classical import classical_targets
-from fairlead.policy.kueue.preemption.fair import fair_targets
+from fairlead.policy.kueue.preemption.fair import SearchResult, fair_targets, search_fairly
 from fairlead.policy.kueue.preemption.targets import Target
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
@@ -80,14 +80,14 @@ def test_a_cycle_comes_to_the_same_if_every_search_starts_from_nothing(
 ) -> None:
     full, world = worlds
 
-    def fair(snapshot: Snapshot, preemptor: Preemptor, rules: KueueSettings) -> list[Target]:
-        return fair_targets(anew(snapshot, full), preemptor, rules)
+    def fair(snapshot: Snapshot, preemptor: Preemptor, rules: KueueSettings) -> SearchResult:
+        return search_fairly(anew(snapshot, full), preemptor, rules)
 
     def classical(snapshot: Snapshot, preemptor: Preemptor) -> list[Target]:
         return classical_targets(anew(snapshot, full), preemptor)
 
     turns = world.turns()
-    with mock.patch.multiple(nomination, fair_targets=fair, classical_targets=classical):
+    with mock.patch.multiple(nomination, search_fairly=fair, classical_targets=classical):
         assert turns == world.turns()
 
 

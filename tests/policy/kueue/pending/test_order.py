@@ -20,7 +20,7 @@ from fairlead.model.memory import KueueMemory
 from fairlead.model.queue import ClusterQueue, Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kueue.pending.order import pending_order, queued_ms
+from fairlead.policy.kueue.pending.queue import pending_order, queued_ms
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.text_table import number, rows
 

@@ -1,130 +1,163 @@
 """Where the rounds of one cohort tree read their data, and where they put what they decide.
 
-The rounds ask a `Source`. The plain one here looks at everything anew for each plan. A policy may
-put in another one that remembers what did not change, and decides the same.
+In Kueue a preemptor has no claim on what its victims free: another head may be faster, and then it
+preempts again. In our own mode it has one. All decisions are made on the tree as it will be:
+evicted workloads are gone, and the workloads that wait for them have their quota. The tree as it is
+says only which workloads need not wait.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.memory import Promise
+from fairlead.model.plan import Evict
+from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.cycle.cycle import KueueCycle, Turn
-from fairlead.policy.kueue.cycle.promises import kept_promise, promised_workload, without_evicted
+from fairlead.policy.kueue.cycle.tree import CohortTree, WorkloadReader
 from fairlead.policy.kueue.flavors.assignment import AssignmentMode
 from fairlead.policy.kueue.flavors.nomination import Nomination, Nominator
+from fairlead.policy.kueue.pending.admissibility import drained
 from fairlead.policy.kueue.pending.queue import PendingQueue
 from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.snapshot.build import trees_of
 from fairlead.policy.kueue.workloads import AdmittedWorkload, PendingWorkload, Usage
 
+NOT_YET: Final = 1 << 62
+"""Since when a promised workload counts as admitted: later than all admitted ones."""
 
-class Source(Protocol):
-    """One cohort tree: its quota, its admitted workloads, and its pending ones."""
 
-    decided_on: Snapshot
-    """On which heads are nominated: where promises are kept, evicted workloads are gone from it."""
-    present: QuotaTree
-    """What is in use now."""
-    promises: dict[WorkloadName, Promise]
-    """What is promised to which workload; the rounds keep it up to date."""
+def promised_workload(turn: Turn) -> AdmittedWorkload:
+    """Return the workload of *turn* as if it had what it reserves, as the last one admitted.
 
-    def evicted(self) -> Mapping[WorkloadName, AdmittedWorkload]:
-        """Return the workloads that were told to leave, in this plan or before, and are there."""
+    So a preemptor that would need it as a victim is noticed, and takes no other workload instead.
+    """
+    pending = turn.nomination.pending
+    return AdmittedWorkload(
+        name=pending.name,
+        queue=pending.queue,
+        priority=pending.priority,
+        usage=turn.reserved,
+        queued_ms=pending.queued_ms,
+        reserved_ms=NOT_YET,
+    )
 
-    def admit(self, admitted: AdmittedWorkload) -> None:
-        """Let a pending workload have quota."""
 
-    def evict(self, admitted: AdmittedWorkload) -> None:
-        """Tell an admitted workload to leave; it uses quota until it has left."""
+class Nominations(Protocol):
+    """Says what the heads of one tree need, as the tree is when asked."""
 
-    def hold_head(self, turn: Turn) -> None:
-        """Let a workload that waits for evicted ones stay the head, with what it was promised."""
+    def nominate(self, head: PendingWorkload) -> Nomination:
+        """Return what *head* needs to be admitted."""
 
-    def mark_inadmissible(self, pending: PendingWorkload) -> None:
-        """Set a head aside that cannot be admitted, and those that ask for the same."""
+    def promised(self, tree: CohortTree) -> list[Turn]:
+        """Return the turns of heads that keep their promises, which count as used from now on."""
 
-    # cycle after cycle, as Kueue does
+    def may_proceed(self, queue: PendingQueue) -> bool:
+        """Return whether a workload of *queue* may proceed; if none does, all are set aside."""
 
-    def next_cycle(self) -> list[Turn] | None:
-        """Return the turns of the next cycle, in order; None if no cycle would change anything."""
+    def is_at_rest(self) -> bool:
+        """Return whether it is known that no workload of the tree can proceed, or has a promise."""
 
-    def retry_head(self, pending: PendingWorkload) -> None:
-        """Let a head stay that was skipped in this cycle."""
 
-    def end_cycle(
-        self,
-        turns: Sequence[Turn],
-        last: Mapping[WorkloadName, Turn],
-        *,
-        has_changed: bool,
-        other_promises: bool,
-    ) -> None:
-        """End a cycle of these *turns*; *last* are those of workloads that had one and wait.
+class PlainNominations:
+    """Finds out what each head needs whenever it is asked."""
 
-        *has_changed*: a workload was admitted or evicted. *other_promises*: promises are others.
+    def __init__(self, tree: CohortTree, axes: QuotaAxes, settings: KueueSettings) -> None:
+        """Look at no head yet."""
+        self._rules = tree.rules
+        self._keeps_promises = settings.keeps_promises
+        self._decided_on = tree.decided_on
+        self._now = Nominator(tree.snapshot, axes, settings)
+        self._later = Nominator(tree.decided_on, axes, settings)
+
+    def nominate(self, head: PendingWorkload) -> Nomination:
+        """Return what *head* needs; if it fits at once, maybe with other flavors or fewer pods."""
+        if self._keeps_promises and self.has_choice(head):
+            found = self._now.nominate(head)
+            assignment = found.assignment if found.mode() is AssignmentMode.FIT else None
+            if assignment is not None and self._decided_on.fits(head.queue, assignment.usage):
+                return found
+        return self._later.nominate(head)
+
+    def may_proceed(self, queue: PendingQueue) -> bool:
+        """Return True: nothing is known of any workload yet."""
+        del queue
+        return True
+
+    def is_at_rest(self) -> bool:
+        """Return False: nothing is known of any workload yet."""
+        return False
+
+    def has_choice(self, head: PendingWorkload) -> bool:
+        """Return whether *head* may take different flavors, or fewer pods."""
+        groups = self._rules[head.queue].resource_groups
+        return head.may_shrink() or any(len(group.flavors) > 1 for group in groups)
+
+    def promised(self, tree: CohortTree) -> list[Turn]:
+        """Return the turns of heads that keep their promises, which count as used from now on.
+
+        Promises of earlier queues are kept first; a workload whose promise does not fit any more
+        loses it.
         """
+        turns = []
+        for queue in tree.preempting_queues():
+            head = queue.head()
+            assert head is not None, "it waits for evicted workloads"
+            kept = self._kept(head, tree.promises.get(head.name))
+            if kept is None:
+                queue.preempting = None
+                tree.promises.pop(head.name, None)
+                continue
+            turns.append(kept)
+            tree.decided_on.admit(promised_workload(kept))
+        return turns
 
-    # one turn after the other, with promises kept
+    def _kept(self, head: PendingWorkload, promise: Promise | None) -> Turn | None:
+        """Return the turn of *head* with what it was promised, if that fits; None: it is void.
 
-    def promised(self) -> list[Turn]:
-        """Return the turns of heads that keep a promise, which counts as used; others lose it."""
-
-    def open_queues(self) -> Iterable[QueueName]:
-        """Return the queues without a promise in which a workload may be admitted."""
-
-    def nominate_next(self, queue: QueueName) -> Nomination | None:
-        """Return the next workload of *queue* that may proceed, None if none is left."""
-
-    def renominate(self, nomination: Nomination) -> Nomination:
-        """Return what a head that was nominated needs now."""
-
-    def is_blocked_by_head(self, queue: QueueName) -> bool:
-        """Return whether no workload passes a head of *queue* that cannot be admitted."""
-
-    def fits_now(self, queue: QueueName, usage: Usage) -> bool:
-        """Return whether *usage* is available before any other workload has left."""
-
-    def release(self, turn: Turn) -> None:
-        """Stop counting a promise, because it is used from now on."""
+        A promise of unknown terms, because it was read from objects, is made anew.
+        """
+        later = self._later
+        kept = later.nominate(head) if promise is None else later.as_promised(head, promise)
+        if kept.mode() is not AssignmentMode.FIT or kept.assignment is None:
+            return None
+        return Turn(kept, "preempting", kept.assignment.usage)
 
 
-class PlainSource:
-    """A tree of which all admitted and all pending workloads are read for one plan."""
+class Source:
+    """One tree, while its rounds decide."""
 
     def __init__(
         self,
-        snapshot: Snapshot,
-        queues: Mapping[QueueName, PendingQueue],
-        promises: Mapping[WorkloadName, Promise],
+        tree: CohortTree,
+        nominations: Nominations,
         restraints: PreemptionRestraints,
         axes: QuotaAxes,
         settings: KueueSettings,
     ) -> None:
-        """Begin with *snapshot*, which follows what is decided, and its pending *queues*.
-
-        *promises* are what earlier plans promised to workloads that preempt.
-        """
-        self.snapshot = snapshot
-        self.queues = queues
-        self.decided_on = without_evicted(snapshot) if settings.keeps_promises else snapshot
-        self.present = snapshot.tree
-        self.promises = dict(promises)
+        """Begin with *tree*, which follows what is decided."""
+        self.snapshot = tree.snapshot
+        self.decided_on = tree.decided_on
+        self.present = tree.snapshot.tree
+        self.queues = tree.queues
+        self.promises = tree.promises
+        self._tree = tree
+        self._nominations = nominations
         self._restraints = restraints
         self._axes = axes
         self._settings = settings
-        self._now = Nominator(snapshot, axes, settings)
-        self._later = Nominator(self.decided_on, axes, settings)
         self._nominated: dict[WorkloadName, Nomination] = {}  # as they would be now
         self._goes_on = True
+        self._evicted: dict[WorkloadName, AdmittedWorkload] | None = None  # None: not asked yet
 
     def evicted(self) -> Mapping[WorkloadName, AdmittedWorkload]:
         """Return the workloads that were told to leave, in this plan or before, and are there."""
-        return {evicted.name: evicted for evicted in self.snapshot.evicted()}
+        if self._evicted is None:
+            self._evicted = {evicted.name: evicted for evicted in self.snapshot.evicted()}
+        return self._evicted
 
     def admit(self, admitted: AdmittedWorkload) -> None:
         """Let a pending workload have quota."""
@@ -137,6 +170,8 @@ class PlainSource:
 
     def evict(self, admitted: AdmittedWorkload) -> None:
         """Tell an admitted workload to leave; it uses quota until it has left."""
+        if self._evicted is not None:
+            self._evicted[admitted.name] = admitted
         self.snapshot.mark_evicted(admitted)
         if self.decided_on is not self.snapshot:
             self.decided_on.remove(admitted)
@@ -152,6 +187,8 @@ class PlainSource:
         """Set a head aside; with BestEffortFIFO also those that ask for the same."""
         self.queues[pending.queue].mark_inadmissible(pending.name)
 
+    # cycle after cycle, as Kueue does
+
     def next_cycle(self) -> list[Turn] | None:
         """Return the turns of all heads; None after a cycle that changed nothing.
 
@@ -159,14 +196,15 @@ class PlainSource:
         """
         if not self._goes_on:
             return None
-        queues = self.queues.values()
-        heads = [self.restrained(head) for queue in queues if (head := queue.head()) is not None]
-        preempting = {queue.preempting for queue in queues if queue.preempting}
+        waited_for = self._tree.waited_for.values()
+        heads = [head for queue in waited_for if (head := queue.head()) is not None]
+        preempting = {queue.preempting for queue in waited_for if queue.preempting}
+        for head in heads:
+            if head.name not in self._nominated:
+                self._nominated[head.name] = self._nominate(head)
+        nominations = [self._nominated[head.name] for head in heads]
         cycle = KueueCycle(self.snapshot.copy(), self._axes, self._settings)
-        return list(cycle.run(heads, preempting, self._nominated))
-
-    def retry_head(self, pending: PendingWorkload) -> None:
-        """Let a head stay that was skipped: it is the head as long as it is not set aside."""
+        return list(cycle.turns(nominations, preempting))
 
     def end_cycle(
         self,
@@ -176,7 +214,11 @@ class PlainSource:
         has_changed: bool,
         other_promises: bool,
     ) -> None:
-        """Find out whether another cycle may change something."""
+        """Find out whether a cycle after one of these *turns* may change something.
+
+        *last* are the turns of workloads that had one and wait. *has_changed*: a workload was
+        admitted or evicted. *other_promises*: promises are others.
+        """
         is_retried = self._goes_on = False
         for turn in turns:
             pending = turn.nomination.pending
@@ -186,29 +228,27 @@ class PlainSource:
                 has_changed = True  # others can have what was reserved for it
             is_retried |= turn.outcome not in ("admitted", "preempting") and head is not None
         if has_changed or other_promises:
-            self._nominated = preempting_nominations(last)
+            # Those that wait for evicted workloads have chosen for good.
+            self._nominated = {
+                name: turn.nomination for name, turn in last.items() if turn.outcome == "preempting"
+            }
         self._goes_on |= has_changed and is_retried
+
+    # one turn after the other, with promises kept
 
     def promised(self) -> list[Turn]:
         """Return the turns of heads that keep a promise, which counts as used; others lose it."""
-        turns = []
-        for queue in self.queues.values():
-            head = queue.head()
-            if head is None or queue.preempting is None:
-                continue
-            kept = kept_promise(self._later, self.restrained(head), self.promises.get(head.name))
-            if kept is None or kept.assignment is None:
-                queue.preempting = None
-                self.promises.pop(head.name, None)
-                continue
-            turn = Turn(kept, "preempting", kept.assignment.usage)
-            self.decided_on.admit(promised_workload(turn))
-            turns.append(turn)
-        return turns
+        return self._nominations.promised(self._tree)
 
-    def open_queues(self) -> Iterable[QueueName]:
-        """Return the queues without a promise."""
-        return [name for name, queue in self.queues.items() if queue.preempting is None]
+    def open_queues(self) -> list[QueueName]:
+        """Return the queues without a promise in which a workload may proceed."""
+        opened = []
+        for name, queue in self._tree.waited_for.items():
+            if queue.preempting is None and self._nominations.may_proceed(queue):
+                opened.append(name)
+                if queue.is_set_aside:
+                    queue.restart(None)
+        return opened
 
     def nominate_next(self, queue: QueueName) -> Nomination | None:
         """Return the head of *queue*, nominated; None if every workload was looked at."""
@@ -220,18 +260,10 @@ class PlainSource:
         return self._nominate(nomination.pending)
 
     def _nominate(self, head: PendingWorkload) -> Nomination:
-        """Return what *head* needs; if it fits at once, maybe with other flavors or fewer pods."""
-        head = self.restrained(head)
-        groups = self.snapshot.rules[head.queue].resource_groups
-        if head.may_shrink() or any(len(group.flavors) > 1 for group in groups):
-            found = self._now.nominate(head)
-            assignment = found.assignment if found.mode() is AssignmentMode.FIT else None
-            if assignment is not None and self.decided_on.fits(head.queue, assignment.usage):
-                return found
-        return self._later.nominate(head)
+        return self._nominations.nominate(self._restraints.followed(head))
 
     def is_blocked_by_head(self, queue: QueueName) -> bool:
-        """Return whether *queue* has the strategy StrictFIFO."""
+        """Return whether no workload passes a head of *queue* that cannot be admitted."""
         return self.queues[queue].is_strict_fifo
 
     def fits_now(self, queue: QueueName, usage: Usage) -> bool:
@@ -247,6 +279,51 @@ class PlainSource:
         return replace(pending, restraint=self._restraints.of(pending))
 
 
-def preempting_nominations(last: Mapping[WorkloadName, Turn]) -> dict[WorkloadName, Nomination]:
-    """Return the workloads that wait for evicted ones as nominated: they have chosen for good."""
-    return {name: turn.nomination for name, turn in last.items() if turn.outcome == "preempting"}
+class Trees(Protocol):
+    """The trees of one state, at the moment of a plan."""
+
+    reader: WorkloadReader
+
+    def drained(self) -> list[Evict]:
+        """Return the workloads that have to leave without being preempted."""
+
+    def waited_for(self) -> Iterator[tuple[CohortTree, Nominations]]:
+        """Yield each tree with pending workloads, by the name of its root."""
+
+    def is_delayed(self) -> bool:
+        """Return whether time alone may change something in the trees that a plan looked at."""
+
+    def valid_until_ms(self) -> int | None:
+        """Return when time alone may change something, if that is known."""
+
+
+class PlainTrees:
+    """Trees that are read anew for one plan."""
+
+    def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
+        """Read nothing yet."""
+        self.reader = WorkloadReader(state, settings, now_ms)
+        self._state = state
+        self._settings = settings
+        self._trees: list[CohortTree] = []
+
+    def drained(self) -> list[Evict]:
+        """Return the workloads that have to leave. Cost: a look at each admitted one."""
+        return drained(self._state, self._state.runs)
+
+    def waited_for(self) -> Iterator[tuple[CohortTree, Nominations]]:
+        """Yield each tree with pending workloads. Cost: a look at each workload of it."""
+        waited_for = set(self._state.waited_for())
+        for names in trees_of(self._state):
+            if not waited_for.isdisjoint(names):
+                tree = CohortTree(self._state, names, self.reader, self._settings)
+                self._trees.append(tree)
+                yield tree, PlainNominations(tree, self._state.axes, self._settings)
+
+    def is_delayed(self) -> bool:
+        """Return whether time alone may change something in the trees that a plan looked at."""
+        return any(tree.until_ms for tree in self._trees)
+
+    def valid_until_ms(self) -> int | None:
+        """Return None: what is read anew keeps no times."""
+        return None

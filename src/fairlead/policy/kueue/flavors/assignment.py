@@ -260,6 +260,24 @@ def demand_by_group(
             yield number, requested
 
 
+def sole_usage(
+    groups: Sequence[ResourceGroup], head: PendingWorkload, axes: QuotaAxes
+) -> Usage | None:
+    """Return what *head* uses where each of *groups* has one flavor; None if that suits it not."""
+    usage: dict[int, int] = {}
+    for demand in head.demands:
+        for number, requested in demand_by_group(groups, demand):
+            if demand.flavors is not None and not demand.flavors[number]:
+                return None
+            for resource, amount in requested.items():
+                axis = axes.index(resource, groups[number].flavors[0])
+                assert axis is not None, f"{resource} is no axis"
+                usage[axis] = usage.get(axis, 0) + amount
+        if uncovered(groups, demand):
+            return None
+    return tuple(sorted((axis, amount) for axis, amount in usage.items() if amount > 0))
+
+
 def uncovered(groups: Sequence[ResourceGroup], demand: Demand) -> list[str]:
     """Return the resources that are requested and that no group lists."""
     covered = {name for group in groups for name in group.resources}

@@ -6,7 +6,7 @@ from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSet, Workload
 from fairlead.policy.kueue.flavors.eligibility import Eligibility, eligible_flavors
-from fairlead.policy.kueue.pending.order import queued_ms
+from fairlead.policy.kueue.pending.queue import queued_ms
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.workloads import Demand, PendingWorkload
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from fairlead.model.axes import QuotaAxes
 from fairlead.model.memory import Promise
@@ -15,8 +16,8 @@ from fairlead.policy.kueue.flavors.assignment import (
     FlavorTrial,
 )
 from fairlead.policy.kueue.preemption.classical import classical_targets
-from fairlead.policy.kueue.preemption.fair import fair_targets
-from fairlead.policy.kueue.preemption.targets import Target
+from fairlead.policy.kueue.preemption.fair import SearchResult, search_fairly
+from fairlead.policy.kueue.preemption.targets import FailedSearch, Target
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import Demand, PendingWorkload, Preemptor
@@ -66,6 +67,7 @@ class Nomination(msgspec.Struct, frozen=True, gc=False):
     counts: tuple[int, ...]
     assignment: Assignment | None
     targets: tuple[Target, ...] = ()
+    failed: FailedSearch | None = None  # if a fair search for targets found too few
 
     def can_proceed(self) -> bool:
         """Return whether it fits, or would once its targets have left."""
@@ -101,9 +103,9 @@ class Nominator:
         self._unchanged = unchanged
         self._settings = settings
         self._admits_partially = dict(settings.feature_gates).get("PartialAdmission", True)
-        self._found: dict[Preemptor, Sequence[Target]] = {}  # while one workload is looked at
+        self._found: dict[Preemptor, SearchResult] = {}  # while one workload is looked at
         self._assigner = FlavorAssigner(
-            snapshot, axes, self._find_targets, fair_sharing=settings.fair_sharing
+            snapshot, axes, self._targets, fair_sharing=settings.fair_sharing
         )
 
     def nominate(
@@ -123,6 +125,26 @@ class Nominator:
         if whole.can_proceed() or not self._admits_partially:
             return whole
         return admit_partially(pending.demands, with_counts) or whole
+
+    def with_the_same_flavors(
+        self, pending: PendingWorkload, assignment: Assignment | None
+    ) -> Nomination:
+        """Return what a workload needs now that has no choice but *assignment*.
+
+        Law: but for the height from which it borrows, that is what `nominate` finds. Cost: a search
+        at most.
+        """
+        counts = pending.counts()
+        if assignment is None:
+            return Nomination(pending, counts, None)
+        lacking = self._snapshot.lacking(pending.queue, assignment.usage)
+        mode = AssignmentMode.NO_CANDIDATES if lacking else AssignmentMode.FIT
+        assignment = replace(assignment, mode=mode, need=lacking)
+        if not lacking:
+            return Nomination(pending, counts, assignment)
+        self._forget()
+        targets, failed = self._search(pending.preemptor(assignment.usage, lacking))
+        return Nomination(pending, counts, assignment, tuple(targets), failed)
 
     def as_promised(self, pending: PendingWorkload, promise: Promise) -> Nomination:
         """Return a workload with the flavors and pods of *promise*; without, if it does not fit."""
@@ -158,21 +180,24 @@ class Nominator:
         if assignment is None or assignment.mode is AssignmentMode.FIT:
             return Nomination(pending, counts, assignment)
         preemptor = pending.preemptor(assignment.usage, assignment.need)
-        targets = tuple(self._find_targets(preemptor))
-        return Nomination(pending, counts, assignment, targets)
+        targets, failed = self._search(preemptor)
+        return Nomination(pending, counts, assignment, tuple(targets), failed)
 
     def _forget(self) -> None:
         """Forget what was found on a snapshot that may have changed since."""
         if not self._unchanged:
             self._found.clear()
 
-    def _find_targets(self, preemptor: Preemptor) -> Sequence[Target]:
+    def _targets(self, preemptor: Preemptor) -> Sequence[Target]:
+        return self._search(preemptor).targets
+
+    def _search(self, preemptor: Preemptor) -> SearchResult:
         """Return the victims; known already if its one resource was tried alone before."""
         found = self._found.get(preemptor)
         if found is None:
             if self._settings.fair_sharing:
-                found = fair_targets(self._snapshot, preemptor, self._settings)
+                found = search_fairly(self._snapshot, preemptor, self._settings)
             else:
-                found = classical_targets(self._snapshot, preemptor)
+                found = SearchResult(classical_targets(self._snapshot, preemptor), None)
             self._found[preemptor] = found
         return found

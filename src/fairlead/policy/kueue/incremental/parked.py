@@ -1,367 +1,356 @@
-"""Which pending workloads need not be nominated again, because nothing changed that they wait for.
+"""What is known of pending workloads, and for how long it holds.
 
-Most workloads of a full cluster wait, and most changes do not concern them. So each class that was
-found inadmissible is parked with what would have to happen before it can be admitted:
+Kueue parks inadmissible workloads until something in their cohort changes. Here too what was found
+out about an equivalence class holds as long as nothing changed in its tree. Where fair sharing
+decides, and there is no choice of flavors, a change elsewhere in the tree mostly does not matter:
 
-- enough quota is available, be it with the workloads that a search took but that were too few; or
-- a queue or cohort beside it borrows as much as its own side would with it, or more: only there can
-  it preempt. It matters when such a side changes, and when the share of its own side falls.
+- with as much more available, be it beside the workloads that a search took but that were too few,
+  the class would have been admitted: so it matters if enough is available now;
+- only a side of the tree whose share reaches that of its own side loses workloads to it: so it
+  matters when such a side changes, and when the share of its own side falls to that of another.
 
-A workload that may not preempt by fair sharing yet takes from no side, so for it only available
-quota and its own queue count. Sides are the two children of a cohort through which preemptor and
-candidate come. Seen from a side, all classes that come through it with the same usage are one
-group. A change unparks the classes that it may concern. To nominate a workload in vain costs time,
-to miss a change would be wrong: when in doubt, a class is unparked.
+Sides are the two children of a cohort through which preemptor and candidate come. When in doubt, a
+class is nominated again.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Hashable, Iterable, Iterator
-from itertools import pairwise
-from typing import TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import Final, Protocol
+
+from msgspec.structs import replace
 
 from fairlead.fairness.dominant_share import LEAST_RANK, Rank
-from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.flavors.assignment import Assignment
+from fairlead.model.axes import QueueName, QuotaAxes
+from fairlead.policy.kueue.cycle.cycle import Turn
+from fairlead.policy.kueue.cycle.source import NOT_YET, PlainNominations, promised_workload
+from fairlead.policy.kueue.cycle.tree import CohortTree
+from fairlead.policy.kueue.flavors.assignment import Assignment, sole_usage
 from fairlead.policy.kueue.flavors.nomination import Nomination
-from fairlead.policy.kueue.incremental.equivalence_classes import EquivalenceClass
+from fairlead.policy.kueue.incremental.snapshot import Change, LoggedSnapshot
+from fairlead.policy.kueue.pending.queue import PendingQueue
 from fairlead.policy.kueue.preemption.targets import FailedSearch
-from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import Usage
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.workloads import AdmittedWorkload, PendingWorkload, Usage
 
-_Awaited: TypeAlias = tuple[int, int, EquivalenceClass]
+_MOST_KNOWN: Final = 10_000  # scheduling hashes of which the flavors are remembered
 
 
-class _Group:
-    """Classes that come through one side with the same usage, and its rank if it had that usage."""
+class _Watch(Protocol):
+    """Says whether an inadmissible class is still inadmissible."""
 
-    __slots__ = ("classes", "key", "number", "rank", "side", "took_any", "usage")
+    def outlasts(self, changes: Sequence[Change], *, is_trial: bool) -> bool:
+        """Return whether none of *changes* can matter to the class.
+
+        If that is no *trial*, the same changes are not asked about again.
+        """
+
+
+class _Forever:
+    """No change of usage matters: it requests more than there will ever be."""
+
+    def outlasts(self, changes: Sequence[Change], *, is_trial: bool) -> bool:
+        del changes, is_trial
+        return True
+
+
+class _UntilItFits:
+    """The class never preempts, so all that matters is whether it fits."""
+
+    def __init__(self, snapshot: LoggedSnapshot, queue: QueueName, usage: Usage) -> None:
+        self._snapshot = snapshot
+        self._queue = queue
+        self._usage = usage
+
+    def outlasts(self, changes: Sequence[Change], *, is_trial: bool) -> bool:
+        del changes, is_trial
+        return not self._snapshot.fits(self._queue, self._usage)
+
+
+class _FairWatch:
+    """The class would preempt by fair sharing, and its search found too few victims."""
 
     def __init__(
         self,
-        side: QueueName,
-        usage: Usage,
-        rank: Rank,
-        key: Hashable,
-        number: int,
-        *,
-        took_any: bool,
+        snapshot: LoggedSnapshot,
+        nomination: Nomination,
+        failed: FailedSearch,
+        levels: "_Levels",
     ) -> None:
-        self.side = side
-        self.usage = usage
-        self.rank = rank
-        self.key = key
-        self.number = number
-        self.took_any = took_any
-        self.classes: dict[EquivalenceClass, None] = {}
-
-
-class _Parked:
-    """Where a class is listed while it is parked."""
-
-    __slots__ = ("enough", "groups", "number", "ranks", "took_any")
-
-    def __init__(self, number: int, enough: tuple[int, int], found: FailedSearch) -> None:
-        self.number = number
-        self.enough = enough  # an axis, and how much must be available there
-        self.ranks = found.ranks
-        self.took_any = found.took_any
-        self.groups: list[_Group] = []
-
-
-class ParkedWorkloads:
-    """The classes of one tree that are parked, and those that are not."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        """Begin without a class; *snapshot* changes later, and `changed` has to follow it."""
-        self._unparked: dict[EquivalenceClass, None] = {}
+        assignment, pending = nomination.assignment, nomination.pending
+        assert assignment is not None, "a preemptor has flavors"
         self._snapshot = snapshot
-        self._tree = snapshot.tree
-        self._parked: dict[EquivalenceClass, _Parked | None] = {}  # None: nothing will unpark it
-        self._affected: dict[EquivalenceClass, None] = {}
-        # Parked, and relying on what their queue retains of other axes:
-        self._relying: dict[EquivalenceClass, None] = {}
-        self._count = 0
-        self._proceeding: list[EquivalenceClass] | None = None  # None: to be found out again
-        self._paths_up: dict[tuple[QueueName, int], tuple[bool, bool]] = {}
-        self._root = next(name for name, parent in snapshot.parents.items() if parent is None)
-        self._ranks = {name: self._tree.rank(name) for name in snapshot.parents}
-        self._by_queue: dict[QueueName, dict[EquivalenceClass, None]] = {}  # parked
-        self._groups: dict[QueueName, dict[Hashable, _Group]] = {}  # by side
-        self._below: dict[QueueName, list[tuple[Rank, int, _Group]]] = {}  # by cohort
-        self._awaited: dict[int, list[_Awaited]] = {}  # by axis, the least first
+        self._queue = pending.queue
+        self._usage = assignment.usage
+        self._need = assignment.need
+        self._ranks = list(failed.ranks) if pending.restraint.may_use_fair_sharing else []
+        self._took_any = failed.took_any
+        within = snapshot.rules[pending.queue].preemption.within_cluster_queue
+        # Above this priority no workload of its own queue is a candidate; None: none at all.
+        self._most_priority = None if within == "Never" else pending.priority
+        if within == "LowerPriority":
+            self._most_priority = pending.priority - 1
+        axis, lacking = failed.lacking[0]
+        self._axis = axis
+        self._enough = lacking + snapshot.tree.available_on(pending.queue, axis)
+        self._is_linear = all(snapshot.is_linear(pending.queue, axis) for axis, _ in self._usage)
+        self._levels = levels
 
-    def is_parked(self, eq_class: EquivalenceClass) -> bool:
-        """Return whether *eq_class* is inadmissible unless there is enough quota available."""
-        return eq_class in self._parked and eq_class not in self._affected
-
-    def is_inadmissible(self, eq_class: EquivalenceClass) -> bool:
-        """Return whether *eq_class* is parked and does not fit either: it need not be nominated."""
-        return self.is_parked(eq_class) and not self._fits(eq_class)
-
-    def unpark(self, eq_class: EquivalenceClass) -> None:
-        """Let *eq_class* be nominated again."""
-        self.forget(eq_class)
-        self._unparked[eq_class] = None
-
-    def forget(self, eq_class: EquivalenceClass) -> None:
-        """Let *eq_class* be neither parked nor unparked."""
-        self._proceeding = None
-        self._unparked.pop(eq_class, None)
-        self._affected.pop(eq_class, None)
-        self._relying.pop(eq_class, None)
-        parked = self._parked.pop(eq_class, None)
-        if parked is None:
-            return
-        self._stop_awaiting(parked)
-        del self._by_queue[eq_class.queue][eq_class]
-        for group in parked.groups:
-            del group.classes[eq_class]
-            if not group.classes:
-                del self._groups[group.side][group.key]
-                self._unlist(group)
-
-    def park(
-        self, eq_class: EquivalenceClass, nomination: Nomination, found: FailedSearch | None
-    ) -> None:
-        """Park *eq_class*, which can neither be admitted nor preempt, as things stand.
-
-        *found* is how the search for victims failed, if there was one. Where it is hard to say how
-        long that holds, the class is not parked.
-        """
-        self.forget(eq_class)
-        eq_class.nomination = nomination
-        assignment = nomination.assignment
-        if nomination.pending.may_shrink():
-            self._unparked[eq_class] = None  # with fewer pods it may need less than is watched
-            return
-        if assignment is None:  # more than there will ever be, or of nothing there is
-            self._parked[eq_class] = None
-            return
-        if found is None or not self._may_be_parked(eq_class.queue, assignment, found):
-            self._unparked[eq_class] = None
-            return
-        self._count += 1
-        enough = self._enough_for(eq_class, found)
-        parked = _Parked(self._count, enough, found)
-        self._parked[eq_class] = parked
-        if len(assignment.usage) > len(assignment.need):
-            self._relying[eq_class] = None
-        self._await(eq_class, parked)
-        self._by_queue.setdefault(eq_class.queue, {})[eq_class] = None
-        if nomination.pending.restraint.may_use_fair_sharing:
-            self._group(eq_class, parked, assignment.usage, found)
-
-    def _enough_for(self, eq_class: EquivalenceClass, found: FailedSearch) -> tuple[int, int]:
-        """Return on which axis how much available quota is enough, beside what the search took.
-
-        No queue has more available than the root.
-        """
-        axis, lacking = found.lacking[0]
-        return axis, lacking + self._tree.available_on(eq_class.queue, axis)
-
-    def _await(self, eq_class: EquivalenceClass, parked: _Parked) -> None:
-        axis, needed = parked.enough
-        insort(self._awaited.setdefault(axis, []), (needed, parked.number, eq_class))
-
-    def _stop_awaiting(self, parked: _Parked) -> None:
-        axis, needed = parked.enough
-        awaited = self._awaited[axis]
-        del awaited[bisect_left(awaited, (needed, parked.number))]
-
-    def _group(
-        self, eq_class: EquivalenceClass, parked: _Parked, usage: Usage, found: FailedSearch
-    ) -> None:
-        """List *eq_class* with the classes that come through the same sides."""
-        for side, rank in zip(self._snapshot.path(eq_class.queue), found.ranks, strict=False):
-            key: Hashable = (usage, eq_class) if found.took_any else usage
-            group = self._groups.setdefault(side, {}).get(key)
-            if group is None:
-                group = _Group(side, usage, rank, key, self._count, took_any=found.took_any)
-                self._groups[side][key] = group
-                self._list(group)
-            elif rank < group.rank:
-                self._unlist(group)
-                group.rank = rank
-                self._list(group)
-            group.classes[eq_class] = None
-            parked.groups.append(group)
-            usage = self._tree.prospect(side, usage).noticed
-
-    def may_proceed(self) -> list[EquivalenceClass]:
-        """Return the classes that may proceed: all that are not parked, and parked ones that fit.
-
-        Not to be changed. Cost: the classes that changes concern since, and those that fit at the
-        root; nothing if nothing changed since.
-        """
-        if self._proceeding is None:
-            fitting = list(self._fitting_at_root())
-            for eq_class, parked in fitting:
-                if parked.took_any:
-                    self._affected[eq_class] = None
-            if self._affected:
-                for eq_class in list(self._affected):
-                    self.unpark(eq_class)
-                fitting = list(self._fitting_at_root())
-            self._proceeding = [
-                eq_class
-                for eq_class, parked in fitting
-                if not parked.took_any and self._fits(eq_class)
-            ]
-            self._proceeding += self._unparked
-        return self._proceeding
-
-    def _fitting_at_root(self) -> Iterator[tuple[EquivalenceClass, _Parked]]:
-        for axis, awaited in self._awaited.items():
-            available = self._tree.available_on(self._root, axis)
-            for needed, _, eq_class in awaited:
-                if needed > available:
-                    break
-                parked = self._parked[eq_class]
-                assert parked is not None, "listed by what it awaits"
-                yield eq_class, parked
-
-    def changed(self, queue: QueueName, priority: int, *, is_less: bool) -> None:
-        """Follow an admitted workload of *queue* with *priority* that came, changed, or has left.
-
-        *is_less*: it uses nothing any more. Cost: the classes that come through the queue, and
-        those that it may concern.
-        """
-        self._proceeding = None
-        for eq_class in self._by_queue.get(queue, ()):
-            if self._is_affected(eq_class, priority):
-                self._affected[eq_class] = None
-        tree, ranks = self._tree, self._ranks
-        for side, cohort in pairwise(self._snapshot.path(queue)):
-            before, after = ranks[side], tree.rank(side)
-            ranks[side] = after
-            if not self._parked:
-                continue
-            groups = self._groups.get(side)
-            if groups:
-                self._unpark_through(side, cohort, groups.values(), is_less=is_less)
-            self._unpark_beside(side, cohort, max(before, after))
-            if self._relying and tree.is_exceeded(cohort):
-                self._affected |= {
-                    eq_class: None for eq_class in self._relying if self._may_lack_more(eq_class)
-                }
-
-    def _unpark_through(
-        self, side: QueueName, cohort: QueueName, groups: Iterable[_Group], *, is_less: bool
-    ) -> None:
-        """Unpark the classes that come through *side* and may take more now that it has changed."""
-        highest: Rank | None = None
-        for group in groups:
-            if group.took_any:
-                self._affected |= group.classes
-            elif is_less:
-                if highest is None:
-                    highest = self._highest_beside(side, cohort)
-                if self._fall(group) <= highest:
-                    self._affected |= group.classes
-
-    def _fall(self, group: _Group) -> Rank:
-        """Put a group where it belongs now that its side may rank lower; return its rank."""
-        rank = self._tree.prospect(group.side, group.usage).rank
-        if rank != group.rank:
-            self._unlist(group)
-            group.rank = rank
-            self._list(group)
-        return rank
-
-    def _highest_beside(self, side: QueueName, cohort: QueueName) -> Rank:
-        """Return the highest rank of the siblings of *side*."""
-        ranks = self._ranks
-        return max(
-            [ranks[each] for each in self._snapshot.children[cohort] if each != side],
-            default=LEAST_RANK,
-        )
-
-    def _is_affected(self, eq_class: EquivalenceClass, priority: int) -> bool:
-        """Return whether *eq_class* may preempt in its queue, fits its quota, or lacks more."""
-        assert eq_class.nomination is not None, "known of parked classes"
-        assignment, queue = eq_class.nomination.assignment, eq_class.queue
-        if assignment is None:
-            return False
-        within = self._snapshot.rules[queue].preemption.within_cluster_queue
-        if within != "Never" and eq_class.first().priority > priority:
-            return True
-        if self._snapshot.covers(queue, assignment.usage, assignment.need):
-            return True
-        return eq_class in self._relying and self._may_lack_more(eq_class)
-
-    def _may_lack_more(self, eq_class: EquivalenceClass) -> bool:
-        """Return whether *eq_class* relies on quota that its queue may not have any more."""
-        assert eq_class.nomination is not None, "known of parked classes"
-        assignment = eq_class.nomination.assignment
-        assert assignment is not None, "listed with flavors"
-        others = [each for each in assignment.usage if each[0] not in assignment.need]
-        return not all(self._is_retained(eq_class.queue, *each) for each in others)
-
-    def _unpark_beside(self, side: QueueName, cohort: QueueName, highest: Rank) -> None:
-        """Unpark the classes beside *side* that can take from it, or could before it changed."""
-        now = self._ranks[side]
-        may_be_preempted = now != LEAST_RANK or self._tree.is_borrowing(side)
-        for rank, _, group in self._below.get(cohort, ()):
-            if rank > highest:
-                break
-            if group.side != side and (group.took_any or (may_be_preempted and rank <= now)):
-                self._affected |= group.classes
-
-    def _list(self, group: _Group) -> None:
-        cohort = self._snapshot.parents[group.side]
-        assert cohort is not None, "a side is below a cohort"
-        # No two below one cohort have the same number, so the groups are never compared.
-        insort(self._below.setdefault(cohort, []), (group.rank, group.number, group))
-
-    def _unlist(self, group: _Group) -> None:
-        cohort = self._snapshot.parents[group.side]
-        assert cohort is not None, "a side is below a cohort"
-        groups = self._below[cohort]
-        at = bisect_left(groups, (group.rank, group.number))
-        assert groups[at][2] is group, group.side
-        del groups[at]
-
-    def _may_be_parked(self, queue: QueueName, assignment: Assignment, found: FailedSearch) -> bool:
-        """Return whether all that may matter is watched.
-
-        Not where shares do not count, where a node on the path retains some of what is lacking, or
-        has a limit and victims were taken. Nor where more than one axis is lacking, or may come to
-        be because the queue does not retain it: which candidates there are depends on these axes.
-        """
-        if found.within_nominal or not found.lacking or len(assignment.need) != 1:
-            return False
-        for axis, amount in assignment.usage:
-            if axis in assignment.need:
-                retains_nothing, has_no_limit = self._path_up(queue, axis)
-                if not retains_nothing or (found.took_any and not has_no_limit):
-                    return False
-            elif not self._is_retained(queue, axis, amount):
+    def outlasts(self, changes: Sequence[Change], *, is_trial: bool) -> bool:
+        tree, queue, ranks = self._snapshot.tree, self._queue, self._ranks.copy()
+        for change in changes:
+            if self._is_concerned(change, ranks):
                 return False
+        if self._took_any and tree.available_on(queue, self._axis) >= self._enough:
+            return False
+        if self._lacks_otherwise():
+            return False
+        if not is_trial:
+            self._ranks = ranks
         return True
 
-    def _path_up(self, queue: QueueName, axis: int) -> tuple[bool, bool]:
-        """Return whether no node below the root retains something, and none has a borrowing limit.
+    def _lacks_otherwise(self) -> bool:
+        """Return whether other axes are lacking: which candidates there are depends on them."""
+        if not self._is_linear:
+            return self._snapshot.lacking(self._queue, self._usage) != self._need
+        available, need = self._snapshot.available_at_root(), self._need
+        return any((amount > available[axis]) != (axis in need) for axis, amount in self._usage)
 
-        As the tree was made, so it is found out once.
+    def _is_concerned(self, change: Change, ranks: list[Rank]) -> bool:
+        """Return whether a change matters; *ranks* follow how its own sides fall."""
+        if change.queue == self._queue:
+            return self._is_concerned_by_own(change, ranks)
+        if not ranks:
+            return False
+        own, theirs = self._levels.of(self._queue, change.queue)
+        if change.highest[theirs] >= ranks[own]:
+            return True
+        if own + 1 == len(ranks):
+            return False  # below the root: the usage of no side of its own changed
+        return self._took_any or (change.after is None and self._has_fallen(own + 1, ranks))
+
+    def _is_concerned_by_own(self, change: Change, ranks: list[Rank]) -> bool:
+        """Return whether a change in its own queue matters.
+
+        It does if the workload is a candidate, be it by its priority, or if the class is within its
+        nominal quota now.
         """
-        found = self._paths_up.get((queue, axis))
+        own = [each.priority for each in (change.before, change.after) if each is not None]
+        most = self._most_priority
+        if self._took_any or (most is not None and min(own) <= most):
+            return True
+        if change.after is not None:
+            return False
+        is_within_quota = self._snapshot.covers(self._queue, self._usage, self._need)
+        return is_within_quota or (bool(ranks) and self._has_fallen(0, ranks))
+
+    def _has_fallen(self, first: int, ranks: list[Rank]) -> bool:
+        """Return whether a side from level *first* on has fallen to the share of a sibling."""
+        snapshot, usage = self._snapshot, self._usage
+        path = snapshot.path(self._queue)
+        for level, side in enumerate(path[:-1]):
+            prospect = snapshot.tree.prospect(side, usage)
+            usage = prospect.noticed
+            if level >= first and prospect.rank < ranks[level]:
+                ranks[level] = prospect.rank
+                if _highest_beside(snapshot, side, path[level + 1]) >= prospect.rank:
+                    return True
+        return False
+
+
+def _highest_beside(snapshot: LoggedSnapshot, side: QueueName, cohort: QueueName) -> Rank:
+    """Return the highest rank of the siblings of *side*, which are below *cohort*."""
+    rank = snapshot.tree.rank
+    return max([rank(n) for n in snapshot.children[cohort] if n != side], default=LEAST_RANK)
+
+
+class _Levels:
+    """Where the paths of two queues meet, found once for each pair."""
+
+    def __init__(self, snapshot: LoggedSnapshot) -> None:
+        self._snapshot = snapshot
+        self._known: dict[tuple[QueueName, QueueName], tuple[int, int]] = {}
+
+    def of(self, one: QueueName, other: QueueName) -> tuple[int, int]:
+        """Return the places, on the two paths, of the children of the lowest common cohort."""
+        found = self._known.get((one, other))
         if found is None:
-            tree, path = self._tree, self._snapshot.path(queue)[:-1]
-            retains_nothing = not any(tree.retained_on(name, axis) for name in path)
-            has_no_limit = all(tree.borrow_limit_on(name, axis) is None for name in path)
-            found = self._paths_up[queue, axis] = retains_nothing, has_no_limit
+            path, upward = self._snapshot.path(one), self._snapshot.path(other)
+            at = next(at for at, name in enumerate(path) if name in upward)
+            found = self._known[one, other] = at - 1, upward.index(path[at]) - 1
         return found
 
-    def _is_retained(self, queue: QueueName, axis: int, amount: int) -> bool:
-        """Return whether a queue has *amount* of what it retains, whatever others use.
 
-        Not so where more is used above it than there is: then it may lack even that.
+class _Known:
+    """A nomination, and after which changes it was found."""
+
+    __slots__ = ("at", "is_parked", "last", "last_present", "nomination", "watch")
+
+    def __init__(self, nomination: Nomination, watch: _Watch | None, log: list[Change]) -> None:
+        self.nomination = nomination
+        self.is_parked = not nomination.can_proceed()
+        self.watch = watch  # None: any change matters
+        self.at = len(log)
+        self.last = log[-1]
+        self.last_present: Change | None = None  # only if what is used at present matters too
+
+
+class RememberedNominations(PlainNominations):
+    """Nominates heads of a tree that is kept, and remembers what they need from plan to plan."""
+
+    def __init__(
+        self,
+        tree: CohortTree,
+        logged: tuple[LoggedSnapshot, LoggedSnapshot],
+        axes: QuotaAxes,
+        settings: KueueSettings,
+    ) -> None:
+        """Know nothing yet; the tree is *logged* as it is at present and as decided on."""
+        super().__init__(tree, axes, settings)
+        self._tree = tree
+        self._axes = axes
+        self._settings = settings
+        self._present, self._logged = logged
+        self._levels = _Levels(self._logged)
+        self._flavors: dict[tuple[QueueName, Hashable], Assignment | None] = {}
+        self._promised: list[AdmittedWorkload] = []  # that are counted as admitted
+        self.begun_at = 0  # how long the log was then; a plan that begins may be taken back
+
+    def promised(self, tree: CohortTree) -> list[Turn]:
+        """Return the turns of heads that keep their promises, which count as used from now on."""
+        logged, at = self._logged, len(self._logged.log)
+        for workload in self._promised:
+            logged.remove(workload)
+        turns, before = super().promised(tree), self._promised
+        self._promised = [promised_workload(turn) for turn in turns]
+        if before == self._promised:
+            del logged.log[at:]  # nothing has changed
+        self.begun_at = len(logged.log)
+        return turns
+
+    def keep_promises(self) -> None:
+        """Count what the last plan promised from now on: it was carried out."""
+        for change in self._logged.log[self.begun_at :]:
+            if change.before is not None and change.before.reserved_ms == NOT_YET:
+                self._promised.remove(change.before)
+            if change.after is not None and change.after.reserved_ms == NOT_YET:
+                self._promised.append(change.after)
+
+    def is_at_rest(self) -> bool:
+        """Return whether it is known that no workload of the tree can proceed, or has a promise."""
+        if self._promised or self._tree.preempting_queues():
+            return False
+        return all(map(self._is_parked, self._tree.waited_for.values()))
+
+    def may_proceed(self, queue: PendingQueue) -> bool:
+        """Return whether a workload of *queue* may proceed; if none does, all are set aside."""
+        if not self._is_parked(queue):
+            return True
+        queue.set_all_aside()
+        return False
+
+    def _is_parked(self, queue: PendingQueue) -> bool:
+        """Return whether it is known that no workload of *queue* can proceed, as things stand."""
+        if queue.is_strict_fifo or self._settings.options.ends_loops:
+            return False
+        now = self._logged.log[-1], self._present.log[-1]
+        if queue.parked_at == now:
+            return True
+        for _, each in queue.in_order():
+            known = each.known
+            if not (isinstance(known, _Known) and known.is_parked):
+                return False
+            if not self._serves(known, each.members[0][1]):
+                return False
+        queue.parked_at = now
+        return True
+
+    def nominate(self, head: PendingWorkload) -> Nomination:
+        """Return what *head* needs, unless that is known."""
+        eq_class = self._tree.queues[head.queue].class_of(head.name)
+        known = eq_class.known
+        if isinstance(known, _Known) and self._serves(known, head):
+            found = known.nomination
+            return found if found.pending is head else replace(found, pending=head)
+        has_choice = self.has_choice(head)
+        if has_choice or not self._shares_decide(head.queue):
+            found = super().nominate(head)
+        else:
+            found = self._without_choice(head, eq_class.scheduling_hash)
+        known = _Known(found, None if has_choice else self._watch(head, found), self._logged.log)
+        if has_choice:
+            known.last_present = self._present.log[-1]
+        eq_class.known = known
+        return found
+
+    def _shares_decide(self, queue: QueueName) -> bool:
+        """Return whether nothing depends on the height from which a head borrows."""
+        may_reclaim = self._rules[queue].preemption.reclaim_within_cohort
+        return self._settings.fair_sharing and may_reclaim == "Any"
+
+    def _without_choice(self, head: PendingWorkload, scheduling_hash: Hashable) -> Nomination:
+        """Return what a head needs that has one flavor to take, with one search at most.
+
+        Which flavors it takes does not depend on what others use, so they are found once for all
+        with the same scheduling hash.
         """
-        tree, above = self._tree, self._snapshot.parents[queue]
-        has_own = tree.charged_on(queue, axis) + amount <= tree.retained_on(queue, axis)
-        return has_own and (above is None or tree.available_on(above, axis) >= 0)
+        key = head.queue, scheduling_hash
+        if key in self._flavors:
+            return self._later.with_the_same_flavors(head, self._flavors[key])
+        found = super().nominate(head)
+        if len(self._flavors) >= _MOST_KNOWN:
+            self._flavors.clear()
+        self._flavors[key] = found.assignment
+        return found
 
-    def _fits(self, eq_class: EquivalenceClass) -> bool:
-        assert eq_class.nomination is not None, "known of parked classes"
-        assignment = eq_class.nomination.assignment
-        return assignment is not None and self._snapshot.fits(eq_class.queue, assignment.usage)
+    def _serves(self, known: _Known, head: PendingWorkload) -> bool:
+        """Return whether what is known of its class holds for *head*, as things stand."""
+        before = known.nomination.pending
+        if before is not head and not self._is_alike(before, head):
+            return False
+        if known.last_present is not None and self._present.log[-1] is not known.last_present:
+            return False
+        log, at = self._logged.log, known.at
+        if log[-1] is known.last:
+            return True
+        if known.watch is None or at > len(log) or log[at - 1] is not known.last:
+            return False
+        is_trial = len(log) > self.begun_at
+        if not known.watch.outlasts(log[at:], is_trial=is_trial):
+            known.watch = None  # so that it is not asked again
+            return False
+        if not is_trial:
+            known.at, known.last = len(log), log[-1]
+        return True
+
+    def _is_alike(self, before: PendingWorkload, head: PendingWorkload) -> bool:
+        """Return whether two workloads of one class fare equally."""
+        if before.restraint != head.restraint:
+            return False
+        return before.name == head.name or not self._age_counts(head.queue)
+
+    def _age_counts(self, queue: QueueName) -> bool:
+        return self._rules[queue].preemption.within_cluster_queue == "LowerOrNewerEqualPriority"
+
+    def _watch(self, head: PendingWorkload, found: Nomination) -> _Watch | None:
+        """Return which changes may matter to a head that cannot proceed; None: any."""
+        if found.can_proceed():
+            return None
+        settings, rules = self._settings, self._rules[head.queue]
+        preemption = rules.preemption
+        may_reclaim = preemption.reclaim_within_cohort != "Never"
+        if preemption.reclaim_within_cohort != "Any" and (
+            not settings.keeps_promises or rules.queueing_strategy == "StrictFIFO"
+        ):
+            return None  # how much it reserves depends on more than what it lacks
+        if not may_reclaim and preemption.within_cluster_queue == "Never":
+            usage = sole_usage(rules.resource_groups, head, self._axes)
+            return _Forever() if usage is None else _UntilItFits(self._logged, head.queue, usage)
+        if not settings.fair_sharing or settings.options.priority_override:
+            return None
+        if found.assignment is None:
+            return _Forever() if may_reclaim else None
+        failed = found.failed
+        if failed is None or failed.within_nominal or not failed.lacking:
+            return None
+        if failed.took_any and not self._logged.is_linear(head.queue, failed.lacking[0][0]):
+            return None
+        return _FairWatch(self._logged, found, failed, self._levels)

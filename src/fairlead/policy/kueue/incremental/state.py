@@ -1,192 +1,276 @@
-"""A state that a policy follows through its changes, so that a plan costs what changed.
+"""The trees of one state, kept from plan to plan and brought up to date by what changed.
 
-Only where few facts decide what happens to a pending workload: fair sharing is on without our own
-options but those that end by the clock, and every queue is active, has the strategy BestEffortFIFO,
-reclaims from any workload and has one flavor of each resource. Elsewhere, and where a workload must
-leave without being preempted, every plan is made anew.
+Quota never crosses a root, so a change concerns one tree. A plan tries its decisions on the trees.
+If they were carried out, as the next plan reads from the state, they stand; else they are undone.
 """
 
+from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 
-from msgspec.structs import replace
-
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.plan import Decision
-from fairlead.model.queue import ClusterQueue
+from fairlead.model.plan import Evict
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import Workload
-from fairlead.policy.kueue.cycle.turns import rounds_of
-from fairlead.policy.kueue.flavors.demands import DemandReader
-from fairlead.policy.kueue.incremental.source import IncrementalSource
-from fairlead.policy.kueue.incremental.tree import Known, PendingEntry, TrackedTree
-from fairlead.policy.kueue.pending.admissibility import Admissibility, is_active
-from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
-from fairlead.policy.kueue.reasons.decisions import TreeDecisions
-from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.build import (
-    admitted_workload,
-    empty_snapshot,
-    rules_of,
-    trees_of,
+from fairlead.policy.kueue.cycle.source import Nominations
+from fairlead.policy.kueue.cycle.tree import (
+    AdmittedEntry,
+    CohortTree,
+    Entry,
+    InadmissibleEntry,
+    PendingEntry,
+    Reading,
+    WorkloadReader,
 )
-from fairlead.policy.kueue.workloads import NOT_YET_SHARING, is_preempting, promise_to
+from fairlead.policy.kueue.incremental.parked import RememberedNominations
+from fairlead.policy.kueue.incremental.snapshot import LoggedSnapshot
+from fairlead.policy.kueue.pending.admissibility import drain_code, drained
+from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot.build import trees_of
+from fairlead.policy.kueue.workloads import AdmittedWorkload
 
 
-def is_supported(state: ClusterState, settings: KueueSettings) -> bool:
-    """Return whether changes of *state* can be followed under *settings*. Cost: its queues."""
-    is_simple = (
-        settings.fair_sharing
-        and settings.admission_fair_sharing is None
-        and not settings.feature_gates
-        and not settings.options.ends_loops
-    )
-    if not is_simple or any(each.drained for each in state.catalogue.local_queues.values()):
-        return False
-    rules = rules_of(state, state.tree_order())
-    return all(is_active(state, each) and _is_simple(each) for each in rules.values())
+class KeptTrees:
+    """What is kept of one state."""
 
-
-def _is_simple(rules: ClusterQueue) -> bool:
-    return (
-        rules.queueing_strategy == "BestEffortFIFO"
-        and rules.preemption.reclaim_within_cohort == "Any"
-        and rules.preemption.within_cluster_queue in ("Never", "LowerPriority")
-        and all(len(group.flavors) == 1 for group in rules.resource_groups)
-    )
-
-
-class IncrementalState:
-    """What a policy remembers of one state."""
-
-    def __init__(self, state: ClusterState, settings: KueueSettings) -> None:
-        """Begin to follow *state*, if that is possible. Cost: all that there is, once."""
-        self.is_possible = is_supported(state, settings)
+    def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
+        """Begin to follow *state*; a tree is read when workloads first wait for it."""
+        self.reader = WorkloadReader(state, settings, now_ms)
         self._state = state
         self._settings = settings
         self._layout = state.layout.moment
-        self._moment: int | None = None  # up to which changes were read
-        self._demands = DemandReader(state, settings)
-        self._admissibility = Admissibility(state, now_ms=0)
-        self._restraints = PreemptionRestraints(state, settings, now_ms=0)
-        self._trees = [
-            TrackedTree(empty_snapshot(state, names), state.axes, settings)
-            for names in trees_of(state)
-            if self.is_possible
-        ]
-        self._by_queue = {name: tree for tree in self._trees for name in tree.queues}
-        self._tree_of: dict[WorkloadName, TrackedTree] = {}
-        self._held_back: set[WorkloadName] = set()  # from queueing or preempting, for a time
-        self._deactivated: set[WorkloadName] = set()  # by their owners, while admitted
-        self._shrinking: set[WorkloadName] = set()  # may be admitted in part
-        self._due: list[tuple[int, WorkloadName]] = []  # a heap: when to read which workload again
-        self._due_at: dict[WorkloadName, int] = {}  # the last of these times for each
+        self._moment = state.touched.moment
+        self._names = trees_of(state)
+        self._root_of = {name: names[0] for names in self._names for name in names}
+        self._trees: dict[QueueName, KeptTree] = {}  # by root
+        self._tree_of: dict[WorkloadName, KeptTree] = {}
+        self._planned: list[KeptTree] = []
+        self._due: list[int] = []  # a heap: when time may change something, or might have
+        self._drained: set[WorkloadName] = set()  # have to leave without being preempted
+        for name in state.runs:
+            self._look_at_drained(name)
 
-    @property
-    def time_dependent(self) -> bool:
-        """Whether a workload may queue, preempt, or be preempted later and not yet."""
-        return bool(self._held_back or self._settings.options.min_run_time_ms)
-
-    @property
-    def valid_until_ms(self) -> int | None:
-        """When the time may matter next; None: not as things stand."""
-        return self._due[0][0] if self._due else None
-
-    def serves(self, state: ClusterState, now_ms: int) -> bool:
-        """Return whether it follows this state, up to now, and all changes are known.
+    def serve(self, state: ClusterState, now_ms: int) -> bool:
+        """Return whether they follow this state, up to now, and all changes are known.
 
         What ended at a time is not known any more for an earlier time.
         """
-        if state is not self._state or state.layout.moment != self._layout:
-            return False
-        if now_ms < self._restraints.now_ms:
-            return False
-        return self._moment is None or state.touched.remembers(self._moment)
-
-    def changes(self, now_ms: int, at_most_starts: int | None = None) -> list[Decision] | None:
-        """Return what a plan changes, up to so many starts; None if it has to be made in full."""
-        self._catch_up(now_ms)
-        if self._state.holds.victims:
-            return None  # admitted workloads that are no candidates are not followed
-        if self._deactivated or (self._shrinking and self._settings.keeps_promises):
-            return None
-        decisions: list[Decision] = []
-        for tree in self._trees:
-            tree.settle_promises()
-            if tree.is_at_rest() or (at_most_starts is not None and at_most_starts <= 0):
-                continue
-            source = IncrementalSource(tree, self._state.axes, self._settings)
-            rounds = rounds_of(source, self._settings, self._restraints)
-            rounds.pods_left_to_start = at_most_starts
-            decisions += TreeDecisions(self._state, rounds).decisions()
-            at_most_starts = rounds.pods_left_to_start
-        return decisions
-
-    def _catch_up(self, now_ms: int) -> None:
-        state = self._state
-        names = set(state.workloads if self._moment is None else state.touched.since(self._moment))
-        for tree in self._trees:
-            names |= tree.decided
-            tree.decided.clear()
-        while self._due and self._due[0][0] <= now_ms:
-            at_ms, name = heappop(self._due)
-            names.add(name)
-            if self._due_at.get(name) == at_ms:
-                del self._due_at[name]
-        self._moment = state.touched.moment
-        self._admissibility.now_ms = self._restraints.now_ms = now_ms
-        for name in sorted(names):
-            self._read(name, now_ms)
-
-    def _read(self, name: WorkloadName, now_ms: int) -> None:
-        self._held_back.discard(name)
-        self._deactivated.discard(name)
-        self._shrinking.discard(name)
-        workload = self._state.workloads.get(name)
-        before = self._tree_of.pop(name, None)
-        tree = None if workload is None else self._by_queue.get(workload.queue)
-        if before is not None and before is not tree:
-            before.read(name, None)
-        if workload is not None and tree is not None:
-            tree.read(name, self._current(workload, now_ms))
-            self._tree_of[name] = tree
-
-    def _current(self, workload: Workload, now_ms: int) -> Known | None:
-        """Return what *workload* is now in its tree; None if it may not queue."""
-        name = workload.name
-        if name in self._state.runs:
-            if not workload.active and workload.obstacle is None:
-                self._deactivated.add(name)
-            admitted = admitted_workload(
-                self._state, name, self._settings, now_ms, is_drained=False
-            )
-            if admitted.is_protected:
-                until_ms = admitted.reserved_ms + self._settings.options.min_run_time_ms
-                self._read_again(name, until_ms)
-            return admitted
-        reason = self._admissibility.inadmissible_reason(workload)
-        if reason is not None and reason.remaining_ms is not None:
-            self._hold_back(name, now_ms + reason.remaining_ms)
-        if reason is not None or not workload.pod_count():
-            return None
-        pending = self._demands.pending(workload, self._rules(workload.queue))
-        if pending.may_shrink():
-            self._shrinking.add(name)
-        delay = self._restraints.preemption_delay(pending)
-        if delay is not None:
-            self._hold_back(name, delay.until_ms)
-            pending = replace(pending, restraint=NOT_YET_SHARING)
-        return PendingEntry(
-            pending, is_preempting(self._state, name), promise_to(self._state, name)
+        return (
+            state is self._state
+            and state.layout.moment == self._layout
+            and now_ms >= self.reader.now_ms
+            and state.touched.remembers(self._moment)
         )
 
-    def _hold_back(self, name: WorkloadName, until_ms: int) -> None:
-        self._held_back.add(name)
-        self._read_again(name, until_ms)
+    def bring_up_to(self, now_ms: int) -> None:
+        """Follow all changes until *now_ms*.
 
-    def _read_again(self, name: WorkloadName, at_ms: int) -> None:
-        if self._due_at.get(name) != at_ms:
-            self._due_at[name] = at_ms
-            heappush(self._due, (at_ms, name))
+        Cost: the workloads that changed, and a look at those for which time counts.
+        """
+        names = set(self._state.touched.since(self._moment)) | self.reader.held
+        self._moment = self._state.touched.moment
+        self.reader.at(now_ms)
+        names |= self.reader.held
+        for tree in self._trees.values():
+            names.update(tree.due(now_ms))
+        readings: dict[WorkloadName, Reading | None] = {}
+        for tree in self._planned:
+            tried = {name: self._reading(tree, name) for name in tree.tried()}
+            tree.end_trial(tried)
+            readings |= tried
+        while self._due and self._due[0] <= now_ms:
+            heappop(self._due)
+        for name in sorted(names):
+            self._read(name, readings)
+        self._planned = []
 
-    def _rules(self, queue: QueueName) -> ClusterQueue:
-        return self._by_queue[queue].snapshot.rules[queue]
+    def drained(self) -> list[Evict]:
+        """Return the workloads that have to leave without being preempted."""
+        return drained(self._state, self._drained)
+
+    def waited_for(self) -> Iterator[tuple[CohortTree, Nominations]]:
+        """Yield each tree with pending workloads, by the name of its root."""
+        roots = {self._root_of.get(queue) for queue in self._state.waited_for()}
+        for names in self._names:
+            if names[0] in roots:
+                tree = self._trees.get(names[0]) or self._new_tree(names)
+                self._planned.append(tree)
+                yield tree, tree.nominations
+
+    def is_delayed(self) -> bool:
+        """Return whether time alone may change something in the trees that a plan looked at."""
+        return any(tree.until_ms for tree in self._planned)
+
+    def valid_until_ms(self) -> int | None:
+        """Return when time alone may change something; None: not as things stand."""
+        return self._due[0] if self._due else None
+
+    def _new_tree(self, names: list[QueueName]) -> "KeptTree":
+        tree = KeptTree(self._state, names, self.reader, self._settings)
+        self._trees[names[0]] = tree
+        self._tree_of.update(dict.fromkeys(tree.entries, tree))
+        for until_ms in tree.until_ms.values():
+            heappush(self._due, until_ms)
+        return tree
+
+    def _read(self, name: WorkloadName, readings: Mapping[WorkloadName, Reading | None]) -> None:
+        """Follow a change of a workload, of which *readings* may know already what it is now."""
+        self._look_at_drained(name)
+        workload = self._state.workloads.get(name)
+        before = self._tree_of.pop(name, None)
+        root = None if workload is None else self._root_of.get(workload.queue)
+        tree = None if root is None else self._trees.get(root)
+        if before is not None and before is not tree:
+            before.update(name, None)
+        if tree is not None:
+            reading = readings[name] if name in readings else self._reading(tree, name)
+            tree.update(name, reading)
+            self._tree_of[name] = tree
+            if name in tree.until_ms:
+                heappush(self._due, tree.until_ms[name])
+
+    def _reading(self, tree: "KeptTree", name: WorkloadName) -> Reading | None:
+        workload = self._state.workloads.get(name)
+        rules = None if workload is None else tree.rules.get(workload.queue)
+        if workload is None or rules is None:
+            return None
+        return self.reader.read(workload, rules)
+
+    def _look_at_drained(self, name: WorkloadName) -> None:
+        self._drained.discard(name)
+        if name in self._state.runs and drain_code(self._state, self._state.workloads[name]):
+            self._drained.add(name)
+
+
+class KeptTree(CohortTree):
+    """One tree, with what is known of its pending workloads."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        names: list[QueueName],
+        reader: WorkloadReader,
+        settings: KueueSettings,
+    ) -> None:
+        """Read all workloads of the queues *names*, which are one tree, parents first."""
+        self.entries: dict[WorkloadName, Entry] = {}
+        super().__init__(state, names, reader, settings)
+        fair, is_one = settings.fair_sharing, self.decided_on is self.snapshot
+        self._present = LoggedSnapshot(self.snapshot, with_ranks=fair and is_one)
+        self._later = self._present if is_one else LoggedSnapshot(self.decided_on, with_ranks=fair)
+        self.snapshot, self.decided_on = self._present, self._later
+        self.nominations = RememberedNominations(
+            self, (self._present, self._later), state.axes, settings
+        )
+        self._begun_at = len(self._present.log)
+
+    def _note(self, name: WorkloadName, reading: Reading | None) -> Entry | None:
+        entry = super()._note(name, reading)
+        if entry is not None:
+            self.entries[name] = entry
+        return entry
+
+    def due(self, now_ms: int) -> Iterator[WorkloadName]:
+        """Yield the workloads that have to be read again although nothing happened to them."""
+        for name, until_ms in self.until_ms.items():
+            # The reason of a workload that backs off says how long that still takes.
+            if until_ms <= now_ms or isinstance(self.entries[name], InadmissibleEntry):
+                yield name
+        if self._settings.options.ends_loops:  # any eviction may restrain any workload
+            for name, entry in self.entries.items():
+                if isinstance(entry, PendingEntry):
+                    yield name
+
+    def begin(self, local_usage: LocalQueueUsage | None) -> None:
+        """Go to the first workload of each queue, because a plan begins."""
+        super().begin(local_usage)
+        for logged in (self._present, self._later):
+            logged.trim()
+        self._begun_at = len(self._present.log)
+        self.nominations.begun_at = len(self._later.log)
+
+    def tried(self) -> dict[WorkloadName, AdmittedWorkload]:
+        """Return the workloads that the last plan admitted or evicted, as they would be now."""
+        changes = self._present.log[self._begun_at :]
+        return {each.after.name: each.after for each in changes if each.after is not None}
+
+    def end_trial(self, readings: Mapping[WorkloadName, Reading | None]) -> None:
+        """Keep what the last plan tried if all of it was carried out; else undo it."""
+        tried = self.tried()
+        entries = {name: each.entry for name, each in readings.items() if each is not None}
+        if all(entries.get(name) == AdmittedEntry(each, True) for name, each in tried.items()):
+            for name, each in tried.items():
+                before = self.entries[name]
+                if not isinstance(before, AdmittedEntry):
+                    self._drop_waiting(name, before)
+                self.entries[name] = AdmittedEntry(each, True)
+            self.nominations.keep_promises()
+        else:
+            if self._later is not self._present:
+                self._later.undo_to(self.nominations.begun_at)
+            self._present.undo_to(self._begun_at)
+
+    def update(self, name: WorkloadName, reading: Reading | None) -> None:
+        """Follow a change of a workload; None: it does not count here any more."""
+        self.until_ms.pop(name, None)
+        before = self.entries.pop(name, None)
+        now = self._note(name, reading)
+        if before == now:
+            return
+        if isinstance(before, AdmittedEntry) and isinstance(now, AdmittedEntry):
+            both = before.is_candidate and now.is_candidate
+            if both and before.workload.uses_the_same(now.workload):
+                self._replace(before.workload, now.workload)
+                return
+        if isinstance(before, AdmittedEntry):
+            self._take_away(before)
+        elif before is not None:
+            self._drop_waiting(name, before)
+        if isinstance(now, AdmittedEntry):
+            self._put_in(now)
+        elif now is not None:
+            self._add_waiting(name, now)
+
+    def _drop_waiting(self, name: WorkloadName, entry: PendingEntry | InadmissibleEntry) -> None:
+        if isinstance(entry, InadmissibleEntry):
+            del self._inadmissible[entry.queue][name]
+            return
+        queue = entry.pending.queue
+        self.queues[queue].drop(name)
+        if not self.queues[queue]:
+            del self.waited_for[queue]
+        if entry.is_preempting:
+            del self._preempting[queue][name]
+            if not self._preempting[queue]:
+                del self._preempting[queue]
+
+    def _replace(self, before: AdmittedWorkload, now: AdmittedWorkload) -> None:
+        """Follow a change of a candidate that uses as much as before."""
+        self._present.replace_admitted(before, now)
+        if self._later is self._present:
+            return
+        if before.is_evicted and not now.is_evicted:
+            self._later.admit(now)
+        elif now.is_evicted and not before.is_evicted:
+            self._later.remove(before)
+        elif not now.is_evicted:
+            self._later.replace_admitted(before, now)
+
+    def _counted_in(self, entry: AdmittedEntry) -> list[LoggedSnapshot]:
+        """Return where an admitted workload counts; if it is evicted, only at present."""
+        if self._later is self._present:
+            return [self._present]
+        return [self._present] if entry.workload.is_evicted else [self._present, self._later]
+
+    def _take_away(self, entry: AdmittedEntry) -> None:
+        for logged in self._counted_in(entry):
+            if entry.is_candidate:
+                logged.remove(entry.workload)
+            else:
+                logged.count(entry.workload, is_less=True)
+
+    def _put_in(self, entry: AdmittedEntry) -> None:
+        for logged in self._counted_in(entry):
+            if entry.is_candidate:
+                logged.admit(entry.workload)
+            else:
+                logged.count(entry.workload, is_less=False)

@@ -1,11 +1,10 @@
 """Which workloads may not queue, and which admitted ones must leave, before quota is looked at."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from fairlead.model.axes import QueueName
-from fairlead.model.catalogue import LocalQueue
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.holds import HELD_AFTER_FAILURE
 from fairlead.model.plan import Evict, Reason
 from fairlead.model.queue import ClusterQueue
@@ -29,7 +28,6 @@ class Admissibility:
         """Check nothing yet; queues and catalogue stay as they are, *now_ms* may be set later."""
         self._state = state
         self.now_ms = now_ms
-        self.time_dependent = False  # a workload may queue later, with nothing else changed
         self._known: dict[tuple[QueueName, str, str], Reason | None] = {}  # by its queues
 
     def inadmissible_reason(self, workload: Workload) -> Reason | None:
@@ -60,7 +58,7 @@ class Admissibility:
         return self._known[key]
 
     def _of_local_queue(self, workload: Workload, extension: KueueWorkload) -> Iterator[Reason]:
-        local = self.local_queue(workload)
+        local = self._state.catalogue.local_queues.get(local_queue_name(workload))
         if local is not None:
             if local.stopped or local.drained:
                 yield Reason(code=SUSPENDED, queue=QueueName(f"{local.namespace}/{local.name}"))
@@ -68,10 +66,6 @@ class Admissibility:
             yield misconfigured("it names no LocalQueue")
         else:
             yield misconfigured(f"LocalQueue {local_queue_name(workload)} does not exist")
-
-    def local_queue(self, workload: Workload) -> LocalQueue | None:
-        """Return the LocalQueue of *workload*, if it exists."""
-        return self._state.catalogue.local_queues.get(local_queue_name(workload))
 
     def _of_cluster_queue(self, workload: Workload) -> Iterator[Reason]:
         queue = self._state.queues.get(workload.queue)
@@ -96,7 +90,6 @@ class Admissibility:
         until_ms = extension.back_off_until_ms
         if until_ms is None or until_ms <= self.now_ms:
             return None
-        self.time_dependent = True
         return Reason(code=BACK_OFF, remaining_ms=until_ms - self.now_ms)
 
     def _of_holds(self, workload: Workload) -> Reason | None:
@@ -133,15 +126,16 @@ CLUSTER_QUEUE_STOPPED: Final = "ClusterQueueStopped"
 LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
 
 
-def drained(state: ClusterState, admissibility: Admissibility) -> list[Evict]:
-    """Return the workloads that have to leave, by name, but those that were told to already.
+def drained(state: ClusterState, names: Iterable[WorkloadName]) -> list[Evict]:
+    """Return which of *names* have to leave, by name, but those that were told to already.
 
-    Nor those that the caller holds as victims. Cost: a look at each admitted workload.
+    Nor those that the caller holds as victims. Cost: a look at each.
     """
     found, held = [], state.holds.victim_workloads()
-    for name, run in state.runs.items():
-        code = _reason(state, state.workloads[name], admissibility)
+    for name in names:
+        code = drain_code(state, state.workloads[name])
         if code is not None and name not in held:
+            run = state.runs[name]
             staying = [pod for pod, at in run.pods.items() if at.phase != "leaving"]
             found.append((name, code, tuple(run.pod_sets.in_order(staying))))
     return [
@@ -156,12 +150,13 @@ def drained(state: ClusterState, admissibility: Admissibility) -> list[Evict]:
     ]
 
 
-def _reason(state: ClusterState, workload: Workload, admissibility: Admissibility) -> str | None:
+def drain_code(state: ClusterState, workload: Workload) -> str | None:
+    """Return why an admitted workload has to leave without being preempted; None: it need not."""
     if not workload.active and workload.obstacle is None:  # an obstacle only prevents the start
         return DEACTIVATED
     queue = state.queues.get(workload.queue)
     rules = queue.extension if queue else None
     if isinstance(rules, ClusterQueue) and rules.stop_policy == "HoldAndDrain":
         return CLUSTER_QUEUE_STOPPED
-    local = admissibility.local_queue(workload)
+    local = state.catalogue.local_queues.get(local_queue_name(workload))
     return LOCAL_QUEUE_STOPPED if local is not None and local.drained else None

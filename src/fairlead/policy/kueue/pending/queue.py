@@ -1,21 +1,104 @@
-"""The pending workloads of one ClusterQueue, in their order, while a plan goes through them."""
+"""The pending workloads of one ClusterQueue: their order, and how far a plan has come in it.
 
-from collections.abc import Hashable, Iterator, Sequence
+The order is Kueue's own. It does not say which workloads are considered: one that is held back or
+waits for its back-off has its place all the same.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import TypeAlias
 
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import ClusterQueue, QueuePreemption
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload, Workload
 from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, UsageRank
-from fairlead.policy.kueue.workloads import Demand, PendingWorkload
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.workloads import (
+    Demand,
+    PendingWorkload,
+    is_preempting,
+    local_queue_name,
+)
+
+_Place: TypeAlias = tuple[int, int, WorkloadName]
+"""Where a workload stands in its queue, the first one first."""
+
+
+def pending_order(
+    state: ClusterState,
+    queue: QueueName,
+    settings: KueueSettings,
+    local_usage: LocalQueueUsage | None = None,
+) -> list[WorkloadName]:
+    """Return the workloads of *queue* that are not admitted, the head first.
+
+    First those that wait for evicted workloads, so that no other takes what is freed; then by
+    higher priority, by earlier `queued_ms`, and by name. In a queue ordered by *local_usage*, the
+    usage of the LocalQueue comes before the priority. Cost: O(n log n).
+    """
+    counted = local_usage if local_usage is not None and local_usage.order(queue) else None
+
+    def place(name: WorkloadName) -> tuple[bool, UsageRank | None, int, int, WorkloadName]:
+        workload = state.workloads[name]
+        return (
+            not is_preempting(state, name),
+            None if counted is None else counted.rank(name),
+            -workload.priority,
+            queued_ms(workload, settings),
+            name,
+        )
+
+    return sorted((name for name in state.waiting(queue) if name not in state.runs), key=place)
+
+
+def queued_ms(workload: Workload, settings: KueueSettings) -> int:
+    """Return since when *workload* counts as pending: its creation, or a later eviction.
+
+    An eviction counts only if it was requeued for it (the workload's ``requeued_ms``), and only as
+    *settings* say.
+    """
+    rules = workload.extension
+    if isinstance(rules, KueueWorkload) and settings.requeued_by == "Eviction":
+        return workload.created_ms if rules.requeued_ms is None else rules.requeued_ms
+    return workload.created_ms
+
+
+def is_queued(state: ClusterState, workload: Workload) -> bool:
+    """Return whether *workload*, if it is not admitted, counts as pending in Kueue.
+
+    An inactive one does not, nor one whose LocalQueue is stopped. One in a stopped ClusterQueue
+    does: its place is kept.
+    """
+    rules = workload.extension
+    if not workload.active or not isinstance(rules, KueueWorkload):
+        return False
+    admissibility = state.catalogue.local_queues.get(local_queue_name(workload))
+    return admissibility is None or not admissibility.stopped
+
+
+class EquivalenceClass:
+    """Workloads of one queue that fare equally, because their scheduling hashes are equal."""
+
+    __slots__ = ("known", "members", "scheduling_hash")
+
+    def __init__(self, scheduling_hash: Hashable) -> None:
+        """Begin without a workload."""
+        self.scheduling_hash = scheduling_hash
+        self.members: list[tuple[_Place, PendingWorkload]] = []  # in the order of the queue
+        self.known: object = None  # what an incremental source remembers of them
 
 
 class PendingQueue:
-    """A queue whose first workload is the head; with StrictFIFO an inadmissible head blocks it."""
+    """A queue whose first workload is the head; with StrictFIFO an inadmissible head blocks it.
+
+    A plan goes through it class by class, so that a thousand equal workloads cost what one costs.
+    """
 
     def __init__(
         self,
-        workloads: Sequence[PendingWorkload],
+        workloads: Iterable[PendingWorkload],
         rules: ClusterQueue,
         preempting: WorkloadName | None,
     ) -> None:
@@ -23,55 +106,113 @@ class PendingQueue:
 
         That one is the head as long as it has that right, and then goes back to its place.
         """
-        self._by_name = {pending.name: pending for pending in workloads}
-        self._workloads = sorted(workloads, key=_seniority)
-        self._at = 0
         self._rules = rules
-        self._done: dict[WorkloadName, None] = {}  # admitted, or inadmissible
-        self._inadmissible: list[PendingWorkload] = []
-        self._hashes = {
-            pending.name: scheduling_hash(pending, rules.preemption) for pending in workloads
-        }
-        self._by_hash: dict[Hashable, list[PendingWorkload]] = {}
-        for pending in self._workloads:
-            self._by_hash.setdefault(self.scheduling_hash(pending.name), []).append(pending)
+        self._by_hash: dict[Hashable, EquivalenceClass] = {}
+        self._by_name: dict[WorkloadName, tuple[PendingWorkload, EquivalenceClass]] = {}
+        self._order: list[tuple[_Place, EquivalenceClass]] | None = None  # None: to be sorted
+        self.parked_at: object = None  # when an incremental source found all inadmissible
+        self.is_set_aside = False  # all at once, as they still are
+        for pending in workloads:
+            self.add(pending)
+        self.restart(preempting)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_name)
+
+    def add(self, pending: PendingWorkload) -> None:
+        """Add a workload, between two plans."""
+        key = scheduling_hash(pending, self._rules.preemption)
+        found = self._by_hash.get(key)
+        if found is None:
+            found = self._by_hash[key] = EquivalenceClass(key)
+        insort(found.members, (_place(pending), pending))
+        self._by_name[pending.name] = pending, found
+        self._order = self.parked_at = None
+        self.is_set_aside = False
+
+    def drop(self, name: WorkloadName) -> None:
+        """Remove a workload, between two plans."""
+        pending, found = self._by_name.pop(name)
+        del found.members[bisect_left(found.members, (_place(pending),))]
+        if not found.members:
+            del self._by_hash[found.scheduling_hash]
+        self._order = self.parked_at = None
+        self.is_set_aside = False
+        if not self:
+            self.restart(None)
+
+    def restart(self, preempting: WorkloadName | None) -> None:
+        """Start at the first workload again, for a new plan."""
         self.preempting = preempting
+        self.is_set_aside = False
+        self._left = self.in_order().copy()  # by the first workload of each that is not admitted
+        self._admitted: set[WorkloadName] = set()
+        self._inadmissible: dict[EquivalenceClass, None] = {}
+
+    def in_order(self) -> list[tuple[_Place, EquivalenceClass]]:
+        """Return all classes in the order of their first workloads; not to be changed."""
+        if self._order is None:
+            self._order = sorted([(each.members[0][0], each) for each in self._by_hash.values()])
+        return self._order
+
+    def workloads(self) -> list[PendingWorkload]:
+        """Return all workloads, in no order."""
+        return [pending for pending, _ in self._by_name.values()]
+
+    def class_of(self, name: WorkloadName) -> EquivalenceClass:
+        """Return the equivalence class of a workload."""
+        return self._by_name[name][1]
 
     def head(self) -> PendingWorkload | None:
         """Return the next workload; None if all were looked at."""
         if self.preempting is not None:
-            return self._by_name[self.preempting]
+            return self._by_name[self.preempting][0]
         return self._next()
 
     def _next(self) -> PendingWorkload | None:
         """Return the next workload where none waits for evicted ones."""
-        while self._at < len(self._workloads) and self._workloads[self._at].name in self._done:
-            self._at += 1
-        return self._workloads[self._at] if self._at < len(self._workloads) else None
+        if not self._left:
+            return None
+        (*_, name), _ = self._left[0]
+        return self._by_name[name][0]
 
     def admit(self, name: WorkloadName) -> None:
         """Remove the head, which is admitted now."""
-        self._done[name] = None
+        self._admitted.add(name)
         self.preempting = None
+        _, found = self._by_name[name]
+        for at, (place, each) in enumerate(self._left):
+            if each is found:
+                del self._left[at]
+                self._enter(found, bisect_left(found.members, (place,)))
+                return
 
-    def scheduling_hash(self, name: WorkloadName) -> Hashable:
-        """Return all that decides whether a workload can be admitted: equal ones fare equally."""
-        return self._hashes[name]
+    def _enter(self, found: EquivalenceClass, at: int) -> None:
+        """Let the first workload of a class that is not admitted, from *at* on, stand for it."""
+        members = found.members
+        while at < len(members) and members[at][1].name in self._admitted:
+            at += 1
+        if at < len(members):
+            insort(self._left, (members[at][0], found))
 
     def mark_inadmissible(self, name: WorkloadName) -> None:
         """Set the head aside, which cannot be admitted.
 
-        With BestEffortFIFO all workloads behind it with the same scheduling hash are set aside too.
-        With StrictFIFO it stays. If it waited for evicted workloads, it has no right to them any
-        more.
+        With BestEffortFIFO all workloads behind it of the same class are set aside too. With
+        StrictFIFO it stays. If it waited for evicted workloads, it has no right to them any more.
         """
         self.preempting = None
-        if self.is_strict_fifo:
-            return
-        for each in self._by_hash[self.scheduling_hash(name)]:
-            if each.name not in self._done:
-                self._done[each.name] = None
-                self._inadmissible.append(each)
+        if not self.is_strict_fifo:
+            _, found = self._by_name[name]
+            self._inadmissible[found] = None
+            self._left = [each for each in self._left if each[1] is not found]
+
+    def set_all_aside(self) -> None:
+        """Set all workloads aside, one class after the other, until they start again."""
+        if not self.is_set_aside:
+            self.is_set_aside = True
+            self._left = []
+            self._inadmissible = dict.fromkeys([each for _, each in self.in_order()])
 
     @property
     def is_strict_fifo(self) -> bool:
@@ -80,16 +221,19 @@ class PendingQueue:
 
     def not_admitted(self) -> Iterator[tuple[PendingWorkload, PendingWorkload | None]]:
         """Yield the workloads left, and behind which head; behind None: it had its turn itself."""
-        for pending in self._inadmissible:
-            yield pending, None
+        for each in self._inadmissible:
+            for pending in self._not_admitted_of(each):
+                yield pending, None
         head = self.head()
-        for pending in self._rest():
+        left = [pending for _, each in self._left for pending in self._not_admitted_of(each)]
+        for pending in sorted(left, key=self._rest_key):
             yield pending, None if pending is head else head
 
-    def _rest(self) -> list[PendingWorkload]:
-        """Return the workloads that were neither admitted nor set aside, in order."""
-        left = [each for each in self._workloads[self._at :] if each.name not in self._done]
-        return sorted(left, key=lambda each: each.name != self.preempting)
+    def _not_admitted_of(self, found: EquivalenceClass) -> list[PendingWorkload]:
+        return [pending for _, pending in found.members if pending.name not in self._admitted]
+
+    def _rest_key(self, pending: PendingWorkload) -> tuple[object, ...]:
+        return pending.name != self.preempting, _place(pending)
 
 
 def scheduling_hash(pending: PendingWorkload, preemption: QueuePreemption) -> Hashable:
@@ -104,7 +248,7 @@ def scheduling_hash(pending: PendingWorkload, preemption: QueuePreemption) -> Ha
     return priority, pending.restraint, demands
 
 
-def _seniority(pending: PendingWorkload) -> tuple[int, int, WorkloadName]:
+def _place(pending: PendingWorkload) -> _Place:
     return -pending.priority, pending.queued_ms, pending.name
 
 
@@ -119,9 +263,6 @@ def _preempts_by_priority(preemption: QueuePreemption) -> bool:
 
 def _flavors(demand: Demand) -> Hashable:
     return None if demand.flavors is None else tuple(map(tuple, demand.flavors))
-
-
-_Place: TypeAlias = tuple[UsageRank, int, int, WorkloadName]
 
 
 class UsageOrderedQueue(PendingQueue):
@@ -143,10 +284,10 @@ class UsageOrderedQueue(PendingQueue):
         super().__init__(workloads, rules, preempting)
         self._local_usage = local_usage
         last_first: dict[str, list[PendingWorkload]] = {}
-        for pending in reversed(workloads):
+        for pending in sorted(workloads, key=_place, reverse=True):
             last_first.setdefault(local_usage.local_queue(pending.name), []).append(pending)
         # An outdated place is too far ahead, never too far behind.
-        self._firsts = [(self._place(each[-1]), each) for each in last_first.values()]
+        self._firsts = [(self._usage_place(each[-1]), each) for each in last_first.values()]
         heapify(self._firsts)
 
     def _next(self) -> PendingWorkload | None:
@@ -157,21 +298,22 @@ class UsageOrderedQueue(PendingQueue):
         firsts = self._firsts
         while firsts:
             place, last_first = firsts[0]
-            while last_first and last_first[-1].name in self._done:
+            while last_first and self._is_done(last_first[-1]):
                 last_first.pop()
             if not last_first:
                 heappop(firsts)
                 continue
-            now = self._place(last_first[-1])
+            now = self._usage_place(last_first[-1])
             if now == place:
                 return last_first[-1]
             heapreplace(firsts, (now, last_first))
         return None
 
-    def _rest(self) -> list[PendingWorkload]:
-        left = [each for each in self._workloads if each.name not in self._done]
-        return sorted(left, key=lambda each: (each.name != self.preempting, self._place(each)))
+    def _is_done(self, pending: PendingWorkload) -> bool:
+        return pending.name in self._admitted or self.class_of(pending.name) in self._inadmissible
 
-    def _place(self, pending: PendingWorkload) -> _Place:
-        name = pending.name
-        return self._local_usage.rank(name), -pending.priority, pending.queued_ms, name
+    def _rest_key(self, pending: PendingWorkload) -> tuple[object, ...]:
+        return pending.name != self.preempting, self._usage_place(pending)
+
+    def _usage_place(self, pending: PendingWorkload) -> tuple[UsageRank, _Place]:
+        return self._local_usage.rank(pending.name), _place(pending)

@@ -35,7 +35,7 @@ from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor, Usage
 
 
-class FairSearchResult(NamedTuple):
+class SearchResult(NamedTuple):
     """Which workloads give way to a preemptor, or how the search for them failed."""
 
     targets: list[Target]
@@ -49,7 +49,7 @@ def fair_targets(snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettin
 
 def search_fairly(
     snapshot: Snapshot, preemptor: Preemptor, settings: KueueSettings
-) -> FairSearchResult:
+) -> SearchResult:
     """Search for workloads to preempt so that *preemptor* fits, in the order of choosing.
 
     No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
@@ -74,7 +74,7 @@ def search_fairly(
             snapshot.charge(choice.workload.queue, choice.workload.usage)
     targets = compare_shares(snapshot, preemptor, choices, must_go) if found else []
     snapshot.discharge(preemptor.queue, preemptor.usage)
-    return FairSearchResult(targets, failure)
+    return SearchResult(targets, failure)
 
 
 def fair_capacity(

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import WorkloadName
 from fairlead.model.execution.remember import gave_way_to
 from fairlead.model.memory import GaveWay, KueueMemory, Memory
@@ -96,7 +98,6 @@ class PreemptionRestraints:
     def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
         """Read the history of evictions, if that is to count; *now_ms* may be set later."""
         self.now_ms = now_ms
-        self.time_dependent = False  # a workload may preempt later, with nothing else changed
         self._memories = state.memories
         self._delay_ms = settings.options.preemption_delay_ms
         self._cooldown_ms = settings.cooldown_ms
@@ -112,6 +113,10 @@ class PreemptionRestraints:
             may_use_fair_sharing=self.preemption_delay(pending) is None,
         )
 
+    def followed(self, pending: PendingWorkload) -> PendingWorkload:
+        """Return *pending*, read in this plan, with its restraint after the evictions so far."""
+        return replace(pending, restraint=self.of(pending)) if self._counts_order else pending
+
     def preemption_delay(self, pending: PendingWorkload) -> PreemptionDelay | None:
         """Return until when *pending* may not preempt beyond its nominal quota; None: it may.
 
@@ -125,7 +130,6 @@ class PreemptionRestraints:
             from_ms, code = preempted_ms + self._cooldown_ms, COOLS_DOWN
         if from_ms <= self.now_ms:
             return None
-        self.time_dependent = True
         return PreemptionDelay(from_ms, code)
 
     def _preempted_ms(self, pending: PendingWorkload) -> int | None:

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.plan import Comparison, FailedClaim, Held, Reason, Term, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.cycle.outcome import TreeOutcome
-from fairlead.policy.kueue.cycle.promises import without_evicted
+from fairlead.policy.kueue.cycle.rounds import TreeOutcome
 from fairlead.policy.kueue.flavors.assignment import (
     AssignmentMode,
     FlavorTrial,
@@ -23,7 +22,7 @@ from fairlead.policy.kueue.flavors.nomination import Nominator
 from fairlead.policy.kueue.pending.queue import PendingQueue
 from fairlead.policy.kueue.reasons.diagnosis import BORROWING_FORBIDDEN, diagnose_failed_preemption
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.snapshot import Snapshot
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot, without_evicted
 from fairlead.policy.kueue.workloads import PendingWorkload
 
 RESOURCE_NOT_COVERED: Final = "ResourceNotCovered"
@@ -264,7 +263,9 @@ class WaitExplainer:
                     reason = Reason(code=BEHIND_HEAD, queue=pending.queue, names=(head.name,))
                     yield Wait(workload=pending.name, reason=reason)
                     continue
-                reason, claims = self._explained(pending, queue.scheduling_hash(pending.name))
+                reason, claims = self._explained(
+                    pending, queue.class_of(pending.name).scheduling_hash
+                )
                 yield Wait(workload=pending.name, reason=reason, claims=claims)
 
     def _explained(

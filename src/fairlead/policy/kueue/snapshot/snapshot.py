@@ -28,13 +28,11 @@ class Snapshot:
         rules: Mapping[QueueName, ClusterQueue],
         admitted: Iterable[AdmittedWorkload],
         local_usage: LocalQueueUsage | None = None,
-        *,
-        by_queue: Mapping[QueueName, AdmittedWorkloads] | None = None,
     ) -> None:
-        """Sort *admitted*, whose usage *tree* counts already, unless *by_queue* has all workloads.
+        """Sort *admitted*, whose usage *tree* counts already.
 
-        *parents* has every node of the tree, *rules* its leaves; copies share *local_usage*.
-        *by_queue* are left as they are. Cost: sorting the workloads.
+        *parents* has every node of the tree, *rules* its leaves; copies share *local_usage*. Cost:
+        sorting the workloads.
         """
         self.local_usage = local_usage
         self.tree = tree
@@ -48,11 +46,7 @@ class Snapshot:
         self.heights = self._heights()
         self.roots = sorted(name for name, parent in parents.items() if parent is None)
         self._shared: set[QueueName] = set()  # whose workloads a copy shares
-        if by_queue is None:
-            self._admitted = _by_queue(rules, admitted)
-        else:
-            self._admitted = {name: by_queue[name] for name in rules}
-            self._shared.update(rules)
+        self._admitted = _by_queue(rules, admitted)
         self.share_order = ShareOrder(tree, parents, self.children, self._admitted)
 
     def admitted(self, queue: QueueName) -> AdmittedWorkloads:
@@ -180,3 +174,11 @@ def _by_queue(
     for each in admitted:
         by_queue[each.queue].append(each)
     return {name: sort_admitted(queued) for name, queued in by_queue.items()}
+
+
+def without_evicted(snapshot: Snapshot) -> Snapshot:
+    """Return a copy of *snapshot* without the workloads that were told to leave."""
+    later = snapshot.copy()
+    for admitted in snapshot.evicted():
+        later.remove(admitted)
+    return later
