@@ -63,12 +63,15 @@ amounts = st.tuples(st.integers(0, 2**50), st.integers(0, 9_000) | st.just(5 << 
 limits = st.tuples(st.none() | st.integers(0, 2**50), st.none() | st.just(7 << 30))
 queues = st.sampled_from([A, B, C])
 users = st.sampled_from(["", "", "eve"])
+grants = st.tuples(
+    st.integers(-(10**30), 10**30), st.just(-3)
+)  # in hours; a ledger takes 40 digits
 one_of_many = st.one_of(
     st.builds(lambda q, u, x: held(0, *x, queue=q, user=u), queues, users, amounts),
     st.builds(lambda q, u, x: held(0, *x, queue=q, user=u), queues, users, amounts),
     st.builds(lambda q, x: guarantee(0, *x, queue=q), queues, limits),
     st.builds(lambda x: capacity(0, *x), amounts),
-    st.builds(lambda q, x: granted(0, *x, queue=q), queues, st.tuples(st.integers(), st.just(-3))),
+    st.builds(lambda q, x: granted(0, *x, queue=q), queues, grants),
     st.builds(lambda q: forgiven(0, q), st.none() | queues),
     st.builds(lambda q: removed(0, q), queues),
 )

@@ -353,7 +353,7 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize("form", ["store", "jsonl", "csv"])
+@pytest.mark.parametrize("form", ["store", "lines"])
 @pytest.mark.parametrize(("used_by", "first"), [("left", "right"), ("right", "left")])
 def test_a_run_can_begin_with_a_record_of_use(
     tmp_path: Path, form: str, used_by: str, first: str
@@ -368,7 +368,7 @@ def test_a_run_can_begin_with_a_record_of_use(
     ]
     record = write_past(tmp_path, entries)
     if form != "store":
-        assert run_cli("usage", "export", "--store", record, "u", "-o", form).exit_code == 0
+        assert run_cli("usage", "export", "--store", record, "u").exit_code == 0
         record = "u"
     arguments = ("--set", "duration=60s", "--usage-from", record, "--usage-at", NOW, "--to", "out")
     ran = run_cli("simulate", TWO_QUEUES, *arguments)
