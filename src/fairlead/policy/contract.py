@@ -1,6 +1,7 @@
 """What every rule set promises, which rule sets there are, and how one is made from its settings.
 
-A further rule set is one package beside the others and one line in each of the three tables here.
+A further rule set is one package beside the others, and one line here in each of `PolicyName`,
+`Settings`, `_NAMES` and `make_policy`.
 """
 
 from fractions import Fraction

@@ -55,7 +55,7 @@ def place_in_line(view: KueueJobView) -> PlaceInLine | None:
         return None
     decided = {each.workload: type(each).__name__.lower() for each in view.plan.decisions}
     uses = local_queue_usage(view.state, view.settings, view.now_ms)
-    counted = uses if uses is not None and uses.order(queue) else None
+    counted = uses if uses is not None and uses.orders_by_usage(queue) else None
     before = [
         Before(
             position=each.position_in_cluster_queue,

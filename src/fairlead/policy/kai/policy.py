@@ -70,7 +70,7 @@ class KaiPolicy:
 
     def _look_ahead(self, state: ClusterState, now_ms: int, request: "PlanRequest") -> "_LastPlan":
         backend, last = self._backend(state), self._last
-        if last is not None and last.may_serve(state, now_ms, request):
+        if not self._plain and last is not None and last.may_serve(state, now_ms, request):
             return last
         with holding(state, request.held):
             found = look_ahead(

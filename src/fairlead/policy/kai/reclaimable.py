@@ -99,11 +99,11 @@ def losses_of(queue: QueueName, evicted: Sequence[Amounts], minimum: int) -> lis
     """
     return [
         Loss(queue, tuple(map(sum, zip(*piece, strict=True))))
-        for piece in in_pieces(evicted, minimum)
+        for piece in lost_together(evicted, minimum)
     ]
 
 
-def in_pieces(evicted: Sequence[T], minimum: int) -> list[Sequence[T]]:
+def lost_together(evicted: Sequence[T], minimum: int) -> list[Sequence[T]]:
     """Return what is lost at once: one by one beyond the *minimum*, then the rest together."""
     singly = [[each] for each in evicted[minimum:]]
     together = evicted[:minimum]
@@ -180,7 +180,7 @@ class ReclaimJudge:
         }
         self._levels = {name: level for level, name in enumerate(self.path)}
         self._sides: dict[QueueName, Sides] = {}
-        self._uncovered = None if reclaimer.preemptible else self._without_guarantee()
+        self._uncovered = None if reclaimer.preemptible else self._guarantee_refusal()
 
     def judge(self, losses: Iterable[Loss]) -> Verdict:
         """Return whether *losses*, in this order, may stand.
@@ -224,10 +224,10 @@ class ReclaimJudge:
         """
         found = self._sides.get(victim)
         if found is None:
-            found = self._sides[victim] = self._meeting(victim)
+            found = self._sides[victim] = self._find_sides(victim)
         return found
 
-    def _meeting(self, victim: QueueName) -> Sides:
+    def _find_sides(self, victim: QueueName) -> Sides:
         side, parent = victim, self.state.queues[victim].parent
         while parent is not None and parent not in self._levels:
             side, parent = parent, self.state.queues[parent].parent
@@ -292,7 +292,7 @@ class ReclaimJudge:
                 return at
         return None
 
-    def _without_guarantee(self) -> Verdict | None:
+    def _guarantee_refusal(self) -> Verdict | None:
         for name in self.path:
             guaranteed = self.state.queues[name].guaranteed
             axis = first_over(self.non_preemptible[name], self.reclaimer.request, guaranteed)

@@ -5,7 +5,12 @@ from typing import get_args
 import pytest
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.preemption.candidates import Candidates, Policy, allows, cohort_filter
+from fairlead.policy.kueue.preemption.candidates import (
+    Candidates,
+    PreemptionPolicy,
+    allows,
+    cohort_filter,
+)
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 from tests.policy.kueue.target_world import story_world
@@ -30,7 +35,7 @@ def test_a_policy_allows(row: dict[str, str]) -> None:
     admitted = AdmittedWorkload(
         WorkloadName("h"), queue, int(row["priority"]), (), int(row["queued"]), 0
     )
-    for policy in get_args(Policy):
+    for policy in get_args(PreemptionPolicy):
         assert allows(policy, preemptor, admitted) == (row[policy] == "yes"), policy
 
 

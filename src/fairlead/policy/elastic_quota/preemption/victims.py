@@ -204,9 +204,10 @@ class VictimSelection:
         not.
         """
         least = self._quotas.guaranteed[queue]
-        of_anybody = self._quirks.pool_all
+        any_axis_counts = self._quirks.pool_all
         return any(
-            used[at] > least[at] and (of_anybody or charge[at] > 0) for at in self.check.pool_axes
+            used[at] > least[at] and (any_axis_counts or charge[at] > 0)
+            for at in self.check.pool_axes
         )
 
     def keeps_min(self, queue: QueueName, used: Sequence[int], charge: Sequence[int]) -> bool:

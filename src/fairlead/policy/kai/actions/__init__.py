@@ -1,1 +1,1 @@
-"""The cycle and its actions."""
+"""The cycle and its actions: allocate, consolidation, reclaim, preempt, stale gang eviction."""

@@ -305,7 +305,7 @@ class VictimAction:
         """Record why a search found nothing, if that is to be explained."""
         if not self._explain:
             return
-        candidates = len(attempt.barred) + sum(
+        candidates = len(attempt.fully_protected) + sum(
             passes(candidate)
             for queue, passes in attempt.filters()
             for _, candidate in self._candidates.of(queue)

@@ -214,7 +214,7 @@ class FirstVictims:
         """Return the queues whose own order may have changed."""
         log, due = division.changes.log(), division.entitled
         (held, was_due), self._seen = self._seen, (log.moment, due.moment)
-        before, self._special = self._special, candidates.special_queues()
+        before, self._special = self._special, candidates.queues_with_exclusions()
         if division.draw is not self._draw:
             self._draw = division.draw
             self._known.clear()

@@ -56,16 +56,16 @@ def why_granted(attempt: Attempt, scenario: Scenario) -> Reason:
         asked = {workloads[group.job].priority: workloads[group.job] for group in scenario.evicted}
         first = tuple(_outranked(attempt.workload, asked[each]) for each in sorted(asked)[-1:])
         return Reason(code=PREEMPTS, queue=queue, comparisons=first)
-    assert attempt.stood is not None, "a reclaim that stands was judged"
-    held = attempt.stood.judge.allocated[queue]
+    assert attempt.accepted is not None, "a reclaim that stands was judged"
+    held = attempt.accepted.judge.allocated[queue]
     return Reason(code=RECLAIMS, queue=queue, comparisons=_within_fair_share(attempt, held))
 
 
 def why_evicted(attempt: Attempt, scenario: Scenario) -> Iterator[tuple[Reason, list[PodKey]]]:
     """Yield why pods lose their place or are moved, with those that go at once."""
     if attempt.action == "reclaim":
-        assert attempt.stood is not None, "a reclaim that stands was judged"
-        yield from _reclaimed(attempt, attempt.stood, scenario)
+        assert attempt.accepted is not None, "a reclaim that stands was judged"
+        yield from _reclaimed(attempt, attempt.accepted, scenario)
     else:
         yield from _preempted(attempt, scenario)
     workloads = attempt.context.state.workloads
@@ -256,7 +256,7 @@ def why_failed(
         tally = Tally(count=len(jobs), of=len(asked), things="jobs to be moved", what=what)
         return Reason(code=NOT_ALL_CAN_MOVE, queue=attempt.workload.queue, tallies=(tally,))
     tallies = (_spared(attempt, candidates),) if len(attempt.protected) > 1 else ()
-    if stopped is not None or (attempt.protected and len(attempt.barred) == candidates):
+    if stopped is not None or (attempt.protected and len(attempt.fully_protected) == candidates):
         return _protected(attempt, tallies)
     queue = attempt.workload.queue
     limited = over_limit(attempt.context.state, attempt.path, attempt.request)
@@ -271,7 +271,7 @@ def why_failed(
         if others:
             which = f"{which}, but for those that {' or '.join(others)}"
         return Reason(code=NOBODY_TO_ASK, queue=queue, names=(which,))
-    could_be = candidates - len(attempt.barred)
+    could_be = candidates - len(attempt.fully_protected)
     asked_of = Tally(
         count=could_be if most is None else min(could_be, most),
         of=candidates,

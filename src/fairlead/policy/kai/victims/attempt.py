@@ -32,8 +32,8 @@ from fairlead.policy.kai.reclaimable import (
     ReclaimJudge,
     Verdict,
     allocated_now,
-    in_pieces,
     losses_of,
+    lost_together,
     may_reclaim,
 )
 from fairlead.policy.kai.settings import KaiSettings
@@ -144,12 +144,14 @@ class Attempt:
         self.workload = context.state.workloads[job]
         self.request = request
         self.path = context.state.path(self.workload.queue)
-        self.stood: Judgement | None = None  # the last one that allowed its losses
+        self.accepted: Judgement | None = None  # the last one that allowed its losses
         self.refused: RefusedScenario | None = None  # the first one of those with the most pods
         self.includes_entitled = context.settings.faithful  # in a reclaim, see `filters`
         self.kept_by: Judgement | None = None  # why the first entitled candidate is not evicted
         self.protected: dict[WorkloadName, int] = {}  # by a minimum runtime, for how many ms
-        self.barred: set[WorkloadName] = set()  # those of them of which no pod can be evicted
+        self.fully_protected: set[WorkloadName] = (
+            set()
+        )  # those of them of which no pod can be evicted
         self._protected_groups: dict[WorkloadName, list[GroupPods]] = {}  # at the start
 
     def is_admitted(self) -> bool:
@@ -234,7 +236,7 @@ class Attempt:
         return [
             (job, piece)
             for job, pods in self._lost(scenario).items()
-            for piece in in_pieces(pods, self.context.gang(job).minimum())
+            for piece in lost_together(pods, self.context.gang(job).minimum())
         ]
 
     def _needs_over_entitlement(self) -> bool:
@@ -283,7 +285,7 @@ class Attempt:
             judgement = Judgement(judge, losses, judge.judge(losses))
             if not judgement.verdict.stands:
                 return False, judgement
-            self.stood = judgement
+            self.accepted = judgement
             return self._keeps_protected(scenario), None
 
         return rule
@@ -329,7 +331,7 @@ class Attempt:
         self.protected[victim] = started_ms + min_runtime_ms - now_ms
         if may_be_victim(groups, protected=True):
             return True
-        self.barred.add(victim)
+        self.fully_protected.add(victim)
         return False
 
     def _groups(self, job: WorkloadName) -> list[GroupPods]:

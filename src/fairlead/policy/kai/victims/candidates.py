@@ -155,8 +155,8 @@ class EligibleCandidates:
             known = self._known[queue] = every, self._eligible(every, left_out.union(touched))
         return known[1]
 
-    def special_queues(self) -> Set[QueueName]:
-        """Return the leaves in which a candidate may be left out that is eligible elsewhen."""
+    def queues_with_exclusions(self) -> Set[QueueName]:
+        """Return the leaves in which a candidate may be left out that may come back."""
         queues = self._left_out.keys()
         return queues if self._includes_settled else queues | self._record.touched().keys()
 

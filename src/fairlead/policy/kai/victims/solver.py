@@ -80,7 +80,7 @@ class VictimSteps:
         self._update([*added, *removed])
         return added, removed
 
-    def again(self, lacking: Lacking) -> Iterator[int]:
+    def reopened(self, lacking: Lacking) -> Iterator[int]:
         """Yield the steps known from before at which there may be room, in their order."""
         is_less = len(lacking) != len(self._lacking) or any(map(int.__lt__, lacking, self._lacking))
         if is_less:
@@ -88,7 +88,7 @@ class VictimSteps:
         self._lacking = lacking
         yield from sorted(self._open)
 
-    def further(self) -> Iterator[int]:
+    def unseen(self) -> Iterator[int]:
         """Yield the steps that were not looked at, as far as they are made."""
         while self._seen < len(self._steps):
             at = self._seen
@@ -120,7 +120,7 @@ class VictimSteps:
         """Note that at this step there is too little room for what is lacking now."""
         self._open.discard(at)
 
-    def gatherings(self, at: int) -> Iterator[tuple[int, ...]]:
+    def victim_sets(self, at: int) -> Iterator[tuple[int, ...]]:
         """Yield, for each node of the job of a step, the steps of all victims there.
 
         These are the steps up to that one, of jobs with a pod on the node in one of them. What is
@@ -352,14 +352,14 @@ class VictimSolver:
         new_order: Callable[[], EvictionOrder],
         validator_for: Callable[[Sequence[PodId]], Validator],
     ) -> Scenario | None:
-        """Return the scenario that stood, for all pods; None: there is none, nothing is changed.
+        """Return the accepted scenario, for all pods; None: there is none, nothing is changed.
 
         *new_order* and *validator_for* are called while the state is as at the start.
         """
         steps = VictimSteps(new_order, self._freed)
         kept: tuple[VictimGroup, ...] = ()
         validators: list[Validator] = []
-        stood: Scenario | None = None
+        accepted: Scenario | None = None
         for count in range(1, len(self._pods) + 1):
             if count > len(validators):
                 self._evictions.undo()
@@ -369,25 +369,25 @@ class VictimSolver:
             self._keep(steps, kept)
             lacking = self._bounds.lacking(count)
             prefix = _Prefix(self._pods[:count], kept, validators[count - 1], lacking)
-            stood = self._solve(steps, prefix)
-            if stood is None:
+            accepted = self._solve(steps, prefix)
+            if accepted is None:
                 break
-            gone = stood.lost | stood.moved
-            kept = tuple([g for g in stood.evicted if not gone.isdisjoint(g.members())])
-        self._evictions.end(stands=stood is not None)
-        return stood
+            gone = accepted.lost | accepted.moved
+            kept = tuple([g for g in accepted.evicted if not gone.isdisjoint(g.members())])
+        self._evictions.end(stands=accepted is not None)
+        return accepted
 
     def _solve(self, steps: VictimSteps, prefix: _Prefix) -> Scenario | None:
         """Add victims until the pods have a place that may stand."""
         if prefix.kept and self._bounds.allows(prefix.lacking, {}):
-            stood, _ = self._simulate(prefix, (), tuple)
-            if stood is not None:
-                return stood
+            accepted, _ = self._simulate(prefix, (), tuple)
+            if accepted is not None:
+                return accepted
         failed: set[tuple[int, ...]] = set()
         for at in self._walk(steps, prefix.lacking):
-            stood = self._take(steps, at, prefix, failed)
-            if stood is not None:
-                return stood
+            accepted = self._take(steps, at, prefix, failed)
+            if accepted is not None:
+                return accepted
         return None
 
     def _keep(self, steps: VictimSteps, kept: Iterable[VictimGroup]) -> None:
@@ -400,9 +400,9 @@ class VictimSolver:
 
     def _walk(self, steps: VictimSteps, lacking: Lacking) -> Iterator[int]:
         """Yield all steps from the first one at which there may be room."""
-        yield from steps.again(lacking)
+        yield from steps.reopened(lacking)
         while True:
-            yield from steps.further()
+            yield from steps.unseen()
             self._evictions.undo()
             nodes = steps.make_more()
             if nodes is None:
@@ -417,15 +417,15 @@ class VictimSolver:
         After one in which the preemptor found a place that may not stand no other is simulated.
         """
         allows, need = self._bounds.allows, prefix.lacking
-        scenarios = [more for more in steps.gatherings(at) if allows(need, steps.freed(more))]
+        scenarios = [more for more in steps.victim_sets(at) if allows(need, steps.freed(more))]
         if not scenarios:
             steps.close(at)
         for more in [more for more in scenarios if more not in failed]:
-            stood, is_placed = self._simulate(
+            accepted, is_placed = self._simulate(
                 prefix, steps.groups(more), lambda: steps.groups_until(at)
             )
-            if stood is not None or is_placed:
-                return stood
+            if accepted is not None or is_placed:
+                return accepted
             failed.add(more)
         return None
 
@@ -443,13 +443,15 @@ class VictimSolver:
         self._order.begin()
         places = self._evictions.places
         nodes = self._base | self._evictions.evict(evicted)
-        again = Reschedule(self._state, self._finder, self._preemptor, places, nodes, self._now_ms)
+        rescheduling = Reschedule(
+            self._state, self._finder, self._preemptor, places, nodes, self._now_ms
+        )
         victims = {group.job for group in evicted}
-        if not again.place(*self._order.of(prefix.pods, victims), victims):
+        if not rescheduling.place(*self._order.of(prefix.pods, victims), victims):
             return None, False
         lost, moved = self._outcome(evicted)
         seen = (*prefix.kept, *considered())
-        scenario = Scenario(evicted, lost, moved, frozenset(again.joined), seen)
+        scenario = Scenario(evicted, lost, moved, frozenset(rescheduling.joined), seen)
         return (scenario, True) if prefix.validator(scenario) else (None, True)
 
     def _outcome(self, evicted: Iterable[VictimGroup]) -> tuple[set[PodKey], set[PodKey]]:

@@ -204,7 +204,7 @@ class CohortTree:
                 first = entry.pending.name
                 if entry.promise is not None:
                     self.promises[first] = entry.promise
-            if local_usage is not None and local_usage.order(name):
+            if local_usage is not None and local_usage.orders_by_usage(name):
                 pending, rules = queue.workloads(), self.rules[name]
                 queue = UsageOrderedQueue(pending, rules, first, local_usage)
                 self.queues[name] = self.waited_for[name] = queue

@@ -116,7 +116,7 @@ class LocalQueueUsage:
         self._consumed: dict[str, Billionths] = {}
         self._ranks: dict[str, UsageRank] = {}
 
-    def order(self, queue: QueueName) -> bool:
+    def orders_by_usage(self, queue: QueueName) -> bool:
         """Return whether the usage of LocalQueues orders a ClusterQueue."""
         found = self._state.queues.get(queue)
         rules = found.extension if found else None

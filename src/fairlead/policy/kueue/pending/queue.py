@@ -38,7 +38,9 @@ def pending_order(
     higher priority, by earlier `queued_ms`, and by name. In a queue ordered by *local_usage*, the
     usage of the LocalQueue comes before the priority. Cost: O(n log n).
     """
-    counted = local_usage if local_usage is not None and local_usage.order(queue) else None
+    counted = (
+        local_usage if local_usage is not None and local_usage.orders_by_usage(queue) else None
+    )
 
     def place(name: WorkloadName) -> tuple[bool, UsageRank | None, int, int, WorkloadName]:
         workload = state.workloads[name]

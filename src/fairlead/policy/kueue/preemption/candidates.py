@@ -16,10 +16,10 @@ from fairlead.policy.kueue.snapshot.admitted import CandidateFilter
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor
 
-Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
+PreemptionPolicy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
 
 
-def allows(policy: Policy, preemptor: Preemptor, admitted: AdmittedWorkload) -> bool:
+def allows(policy: PreemptionPolicy, preemptor: Preemptor, admitted: AdmittedWorkload) -> bool:
     """Return whether priority and age of the two let *preemptor* displace *admitted*."""
     match policy:
         case "Any":
@@ -107,7 +107,7 @@ class Candidates:
     def __init__(self, snapshot: Snapshot, preemptor: Preemptor, others: CandidateFilter) -> None:
         """Look at no queue yet; *others* is the filter for queues other than the preemptor's."""
         self._snapshot = snapshot
-        self._claimant = preemptor
+        self._preemptor = preemptor
         self._found: dict[QueueName, list[AdmittedWorkload]] = {}
         self.cohort_filter = others
 
@@ -123,7 +123,7 @@ class Candidates:
         return found
 
     def _find(self, queue: QueueName) -> list[AdmittedWorkload]:
-        preemptor, snapshot = self._claimant, self._snapshot
+        preemptor, snapshot = self._preemptor, self._snapshot
         if queue != preemptor.queue:
             if not snapshot.tree.borrows_any(queue, preemptor.need):
                 return []
@@ -136,7 +136,7 @@ class Candidates:
         Only where that orders its queue, and after workloads that are evicted already.
         """
         local_usage = self._snapshot.local_usage
-        if local_usage is None or not local_usage.order(self._claimant.queue):
+        if local_usage is None or not local_usage.orders_by_usage(self._preemptor.queue):
             return own
 
         def place(admitted: AdmittedWorkload) -> tuple[bool, bool, Fraction]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.plan import Comparison, Reason, Tally, Term
-from fairlead.policy.kueue.preemption.candidates import Policy, allows
+from fairlead.policy.kueue.preemption.candidates import PreemptionPolicy, allows
 from fairlead.policy.kueue.preemption.classical import classical_capacity, classical_targets
 from fairlead.policy.kueue.preemption.fair import FairSearch, fair_capacity, fair_targets
 from fairlead.policy.kueue.preemption.fair_order import FairOrder, RulesOut
@@ -120,7 +120,7 @@ TOO_LITTLE_TO_TAKE: Final = "TooLittleToTake"
 SHARES_FORBID: Final = "SharesForbid"
 BORROWING_FORBIDDEN: Final = "BorrowingForbidden"
 
-_ALLOWED: Final[dict[Policy, str]] = {
+_ALLOWED: Final[dict[PreemptionPolicy, str]] = {
     "Never": "may be asked",
     "LowerPriority": "are less important",
     "LowerOrNewerEqualPriority": "are less important or newer",
@@ -200,7 +200,7 @@ def _tallies(snapshot: Snapshot, preemptor: Preemptor) -> Iterator[Tally]:
     rules, need = snapshot.rules[preemptor.queue].preemption, preemptor.need
     anybody = CandidateFilter("Any", 0, need)
 
-    def tally(policy: Policy, admitted: list[AdmittedWorkload], things: str) -> Tally:
+    def tally(policy: PreemptionPolicy, admitted: list[AdmittedWorkload], things: str) -> Tally:
         allowed = sum(allows(policy, preemptor, each) for each in admitted)
         return Tally(count=allowed, of=len(admitted), things=things, what=_ALLOWED[policy])
 

@@ -50,7 +50,7 @@ class ShareOrder:
         self._admitted = admitted
         self._siblings: dict[QueueName, dict[CandidateFilter, _Siblings]] = {}
         self._without: dict[QueueName, dict[tuple[QueueName, CandidateFilter], Rank]] = {}
-        self._changed: set[QueueName] = set()  # since `catch_up`, whatever the tree says
+        self._changed: set[QueueName] = set()  # since `refresh`, whatever the tree says
 
     def refresh(self) -> None:
         """Follow what changed; to be called at rest, before a search changes anything.
