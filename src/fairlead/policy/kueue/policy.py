@@ -76,14 +76,21 @@ class KueuePolicy:
 
     def _new_plan(self, state: ClusterState, now_ms: int, request: "_Request") -> Plan:
         held = replace(request.held, nodes=frozenset())  # no pod is placed
-        with holding(state, held):
-            starts = self._starts(state, request.at_most_starts)
-            planning = _Planning(state, self.settings, self._trees(state, now_ms))
-            return planning.plan(starts, explain=request.explain)
+        try:
+            with holding(state, held):
+                starts = self._starts(state, request.at_most_starts)
+                planning = _Planning(state, self.settings, self._trees(state, now_ms))
+                return planning.plan(starts, explain=request.explain)
+        except BaseException:
+            self._kept = None  # it may have followed a change, or undone a trial, only in part
+            raise
 
     def _trees(self, state: ClusterState, now_ms: int) -> Trees:
-        """Return the trees of *state*: those of the last plan, brought up to date, if possible."""
-        if self._plain:
+        """Return the trees of *state*: those of the last plan, brought up to date, if possible.
+
+        Not where preemption loops are prevented: any eviction may restrain any workload.
+        """
+        if self._plain or self.settings.options.ends_loops:
             return PlainTrees(state, self.settings, now_ms)
         if self._kept is None or not self._kept.serve(state, now_ms):
             self._kept = KeptTrees(state, self.settings, now_ms)

@@ -81,8 +81,6 @@ class WorkloadReader:
     def at(self, now_ms: int) -> None:
         """Read as of *now_ms* from now on, with what is held now."""
         self.admissibility.now_ms = now_ms
-        if self._settings.options.ends_loops:
-            self.restraints = PreemptionRestraints(self._state, self._settings, now_ms)
         self.restraints.now_ms = now_ms
         self.held = self._state.holds.victim_workloads()
 

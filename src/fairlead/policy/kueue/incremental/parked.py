@@ -249,7 +249,7 @@ class RememberedNominations(PlainNominations):
 
     def _is_parked(self, queue: PendingQueue) -> bool:
         """Return whether it is known that no workload of *queue* can proceed, as things stand."""
-        if queue.is_strict_fifo or self._settings.options.ends_loops:
+        if queue.is_strict_fifo:
             return False
         now = self._logged.log[-1], self._present.log[-1]
         if queue.parked_at == now:
@@ -325,7 +325,8 @@ class RememberedNominations(PlainNominations):
         """Return whether two workloads of one class fare equally."""
         if before.restraint != head.restraint:
             return False
-        return before.name == head.name or not self._age_counts(head.queue)
+        is_same_age = before.name == head.name and before.queued_ms == head.queued_ms
+        return is_same_age or not self._age_counts(head.queue)
 
     def _age_counts(self, queue: QueueName) -> bool:
         return self._rules[queue].preemption.within_cluster_queue == "LowerOrNewerEqualPriority"

@@ -24,6 +24,7 @@ from fairlead.policy.kueue.incremental.parked import RememberedNominations
 from fairlead.policy.kueue.incremental.snapshot import LoggedSnapshot
 from fairlead.policy.kueue.pending.admissibility import drain_code, drained
 from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage
+from fairlead.policy.kueue.pending.queue import PendingQueue
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.build import trees_of
 from fairlead.policy.kueue.workloads import AdmittedWorkload
@@ -76,7 +77,8 @@ class KeptTrees:
         for tree in self._planned:
             tried = {name: self._reading(tree, name) for name in tree.tried()}
             tree.end_trial(tried)
-            readings |= tried
+            # Not of a workload that has left the tree: another tree may have it now.
+            readings |= {name: each for name, each in tried.items() if each is not None}
         while self._due and self._due[0] <= now_ms:
             heappop(self._due)
         for name in sorted(names):
@@ -175,10 +177,6 @@ class KeptTree(CohortTree):
             # The reason of a workload that backs off says how long that still takes.
             if until_ms <= now_ms or isinstance(self.entries[name], InadmissibleEntry):
                 yield name
-        if self._settings.options.ends_loops:  # any eviction may restrain any workload
-            for name, entry in self.entries.items():
-                if isinstance(entry, PendingEntry):
-                    yield name
 
     def begin(self, local_usage: LocalQueueUsage | None) -> None:
         """Go to the first workload of each queue, because a plan begins."""
@@ -238,6 +236,7 @@ class KeptTree(CohortTree):
         self.queues[queue].drop(name)
         if not self.queues[queue]:
             del self.waited_for[queue]
+            self.queues[queue] = PendingQueue((), self.rules[queue], None)
         if entry.is_preempting:
             del self._preempting[queue][name]
             if not self._preempting[queue]:

@@ -213,8 +213,8 @@ class PendingQueue:
         """Set all workloads aside, one class after the other, until they start again."""
         if not self.is_set_aside:
             self.is_set_aside = True
+            self._inadmissible |= dict.fromkeys([each for _, each in self._left])
             self._left = []
-            self._inadmissible = dict.fromkeys([each for _, each in self.in_order()])
 
     @property
     def is_strict_fifo(self) -> bool:
