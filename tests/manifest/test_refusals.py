@@ -130,7 +130,7 @@ JSON_REFUSALS = {
     "a second value with a mistake": ('{"a": 1}\n\n{"b": 1,\n"b": 2}', ["4 duplicate-key $.b"]),
     "half of a surrogate pair": ('{"a": 1,\n"b": "\\ud83d"}', ["2 not-utf8 $"]),
     "half of a surrogate pair behind a backslash": ('{"a": "\\\\ud83d\\ude00"}', ["1 not-utf8 $"]),
-    "a comma too many": ('{"a": 1,\n}', ["2 syntax $"]),
+    "a comma too many": ('{\n"a": 1,}', ["2 syntax $"]),
     "YAML in a JSON file": ("a: 1", ["1 syntax $"]),
     "a control character": ('{"a": "\n"}', ["1 syntax $"]),
     "a NUL": ('{"a": 1,\n\0', ["2 syntax $"]),
