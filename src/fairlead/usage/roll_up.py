@@ -221,7 +221,7 @@ class _Holder:
         return self._changes(begin_ms, users, guarantee)
 
     def true_levels(self, at_ms: int) -> list[Entry]:
-        """Return the entries after which all levels are told as they are."""
+        """Return entries that restate all levels as they are."""
         return self._changes(at_ms, self._held(), self._guarantee)
 
     def _changes(self, at_ms: int, users: dict[str, Amounts], guarantee: Limits) -> list[Entry]:

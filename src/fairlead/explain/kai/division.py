@@ -26,7 +26,7 @@ Reason: TypeAlias = Literal["fraction", "order", "priority"]
 
 
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
-    """One sibling in line; *granted* is 0 for who came too late."""
+    """One sibling in order; *granted* is 0 if nothing was left for it."""
 
     sibling: int
     fraction: Fraction

@@ -284,8 +284,8 @@ def _not_before(entry: Entry, at_ms: int) -> Entry:
 def _entries_to_take_over(store: UsageStore, levels: StateLevels, at_ms: int) -> list[Entry]:
     """What makes *levels*, on the resources of *store*, hold there from *at_ms* on.
 
-    Nothing in the store is later than that. Users who held something are told to hold nothing: what
-    a state holds is told of nobody in particular.
+    Nothing in the store is later than that. Users that held something are recorded as holding
+    nothing, because a state does not know the user of what is held.
     """
     nothing = (0,) * len(store.resources)
     held = {}

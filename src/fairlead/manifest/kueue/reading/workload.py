@@ -99,7 +99,7 @@ def _cost_of_one(pod_set: KueuePodSet, assignment: Assignment, count: int) -> di
 
 _DEFAULT_POD_SET: Final = "main"
 _TOPOLOGY: Final = "topologyRequest"
-# With one of these a workload waits, because nobody here knows where its pods would fit.
+# With one of these a workload waits, because Fairlead cannot tell where its pods would fit.
 _REQUIRED_TOPOLOGY: Final = (
     "required",
     "podSetSliceRequiredTopology",
@@ -167,7 +167,7 @@ def _pod_set(item: Cursor, namespace: str) -> KueuePodSet | None:
     name = item.text("name", None if item.has("name") else _DEFAULT_POD_SET)
     most = MAX_COUNT if count is None else count
     min_count = item.integer("minCount", most, minimum=0, maximum=most)
-    if count is None or name is None or not item.keys():  # without a template, which is told
+    if count is None or name is None or not item.keys():  # no template: a finding says so
         return None
     return KueuePodSet(
         name=name,
