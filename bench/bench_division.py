@@ -3,8 +3,8 @@
 Random weights, two priorities among the leaves, and requests of about twice the capacity: most
 leaves stay unsatisfied, and every group runs several rounds. The name of a figure says what is in
 it. *Standing tree*: it was built beforehand, because it changes seldom, and everything is divided
-anew. *Shares kept*: those are divided again whom a change concerns. Building the tree has a figure
-of its own.
+anew. *Shares kept*: only queues that a change concerns are divided again. Building the tree has
+a figure of its own.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Who gives way in Kueue's bench world: 1,000 queues under 100 cohorts, 10,000 workloads, all full.
+"""Victims in Kueue's bench world: 1,000 queues under 100 cohorts, 10,000 workloads, all full.
 
 The world is a case as Kueue's recorded answers have them. Building it is not timed for a search,
 which leaves the world as it was; a cycle does not, so there it is built anew and timed with it.
@@ -53,7 +53,7 @@ def classical() -> Work:
 
 @benchmark("kueue: full cycle of 1,000 heads", goal_cpu_ms=2_000.0, peer="Kueue 269 s")
 def full_cycle() -> Work:
-    """Every queue has a head and nothing is free, so a head displaces somebody or waits."""
+    """Every queue has a head and nothing is free, so a head preempts a workload or waits."""
     world = _world({})
 
     def cycle() -> None:

@@ -49,7 +49,7 @@ def plan_all_full() -> Work:
 
 @benchmark("kueue: plan when nothing waits")
 def plan_quiet() -> Work:
-    """10,000 workloads have quota and nobody asks for more."""
+    """10,000 workloads have quota and none is pending."""
     world = read_world()
     state = _state({**world, "heads": []})
 

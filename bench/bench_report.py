@@ -1,7 +1,7 @@
 """What a report of a large run costs: from the files of a result to the bytes of its page.
 
 The run is not simulated: 50,000 jobs of a month go through the measures and the writer of results
-as a simulator would tell them, so that only reading and showing them is measured. How large the
+as a simulator would report them, so that only reading and showing them is measured. How large the
 page is goes to stderr beside its goal.
 """
 
@@ -99,7 +99,7 @@ def _write_month(folder: Path) -> None:
 
 
 def _events() -> Iterator[SimulationEvent]:
-    """Tell what happens, by time; of one time as it comes."""
+    """Return what happens, by time; at one time as it comes."""
     capacity = dict(zip(RESOURCES, CAPACITY, strict=True))
     yield CapacityChanged(at_ms=START_MS, capacity=capacity)
     random = Random(1)
@@ -122,7 +122,7 @@ def _job(number: int, random: Random) -> Job:
 
 
 def _life(job: Job, random: Random, number: int) -> Iterator[SimulationEvent]:
-    """Submitted, started, for some told to leave and started again, and done."""
+    """Submitted, started, for some evicted and started again, and done."""
     why = Reason(code="ReclaimedByFairShare", names=(f"queue-{number % QUEUES:02}",))
     at_ms = job.submit_ms + int(random.expovariate(1 / HOUR_MS))
     first_ms = at_ms
@@ -147,7 +147,7 @@ def _life(job: Job, random: Random, number: int) -> Iterator[SimulationEvent]:
 
 
 def _samples() -> Iterator[EntitlementChange]:
-    """Tell what is due to everybody, which changes all the time."""
+    """Return what is due to every queue, which changes all the time."""
     random = Random(2)
     leaves = [name for name, parent in PARENTS.items() if parent is not None]
     for number in range(SAMPLES):

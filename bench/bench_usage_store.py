@@ -79,7 +79,7 @@ def _start_after_ten_hours() -> Work:
     return _start(20 * STEP_MS)
 
 
-# Nobody has to start like this who saves now and then; what it costs is only watched.
+# A recorder that saves now and then never starts like this; the cost is only watched.
 @benchmark("usage store: the same start with a snapshot a day and 48,000 entries old")
 def _start_after_a_day() -> Work:
     return _start(DAY_MS)

@@ -15,7 +15,7 @@ RESOURCES = tuple(resource for _, resource in AXES)
 
 
 def read_world() -> dict[str, Any]:
-    """Return what the file says, or tell that it is not there."""
+    """Return what the file says, or report that it is not there."""
     default = Path(__file__).resolve().parent.parent.parent / "shared"
     file = Path(os.environ.get("FAIRLEAD_SHARED") or default) / WORLD
     if not file.exists():

@@ -116,7 +116,7 @@ def _run(scenario: Scenario, policy: str, goal_s: int | None) -> None:
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     causes = ", ".join(f"{count} {cause}" for cause, count in jobs.preemptions.items())
     print(f"{scenario.name} under {policy}, {days:.2f} days: {jobs.submitted} jobs came,")
-    print(f"{jobs.finished} done, {causes or 'nobody evicted'}")
+    print(f"{jobs.finished} done, {causes or 'no evictions'}")
     goal = "" if goal_s is None else f", goal {goal_s} s"
     print(f"CPU {cpu_s:.2f} s{goal}; wall {wall_s:.2f} s")
     print(f"{about.cycles} cycles, {cpu_s * 1000 / about.cycles:.3f} ms each")

@@ -114,7 +114,7 @@ def run(arguments: Sequence[str] | None = None, **extra: Any) -> None:
         code = fairlead.main(args=arguments, standalone_mode=False, **extra) or 0
         if sys.stdout is None:
             _leave("error: cannot write the output: standard output is closed", 1)
-        sys.stdout.flush()  # while a full disk can still be told
+        sys.stdout.flush()  # while a full disk can still be reported
         sys.exit(code)
     except click.exceptions.Abort:
         _leave("interrupted", 130)

@@ -120,7 +120,7 @@ def _given_capacity(text: str | None, assembled: Assembled, say: SayNews) -> Amo
 
 
 def _health(found: "PastUse | None") -> list[Family]:
-    """Tell how past use was found, if it was asked for."""
+    """Report how past usage was found, if it was asked for."""
     if found is None:
         return []
     from fairlead.store.metrics.family import usage_store_families
@@ -138,7 +138,7 @@ def _check_serving(names: tuple[str, ...], context: click.Context) -> None:
             "once: name files or folders"
         )
     if context.get_parameter_source("now") is not ParameterSource.DEFAULT:
-        raise click.UsageError("--listen tells what is so at every scrape: leave out --now")
+        raise click.UsageError("--listen shows the present at every scrape: leave out --now")
 
 
 def _read_again(
@@ -160,11 +160,11 @@ def _serve(listen: tuple[str, int], first: list[Family], read: Callable[[], list
     from fairlead.web.last_good_metrics import LastGoodMetrics
     from fairlead.web.metrics_server import MetricsServer
 
-    metrics = LastGoodMetrics(first, read, _tell)
+    metrics = LastGoodMetrics(first, read, _report)
     with MetricsServer(*listen, metrics.answer) as server:
-        _tell(f"serving {server.url}")
+        _report(f"serving {server.url}")
         server.serve_forever()
 
 
-def _tell(message: str) -> None:
+def _report(message: str) -> None:
     click.echo("\n".join(map(printable, message.splitlines())), err=True)

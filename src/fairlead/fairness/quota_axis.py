@@ -10,7 +10,7 @@ from operator import sub
 from fairlead.fairness.dominant_share import Rank
 from fairlead.fairness.quota_node import Family, QuotaNode
 
-NOBODY = -1  # the parent of a root
+NO_PARENT = -1  # the parent of a root
 
 
 class Ranks:
@@ -106,7 +106,7 @@ class QuotaAxis:
         """From each node upward, the nodes that retain something or have a limit, then the root."""
         ways: list[tuple[int, ...]] = []
         for node, parent in enumerate(self.parents):
-            if parent == NOBODY:
+            if parent == NO_PARENT:
                 ways.append((node,))
             elif self.retained[node] or self.borrow_limits[node] is not None:
                 ways.append((node, *ways[parent]))
@@ -117,7 +117,7 @@ class QuotaAxis:
     def potential(self, node: int) -> int:
         """Return what the node could use at most; the values of its ancestors must be known."""
         parent = self.parents[node]
-        if parent == NOBODY:
+        if parent == NO_PARENT:
             return self.subtree[node]
         reach = self.retained[node] + self.lendable[parent]
         limit = self.borrow_limits[node]
@@ -131,7 +131,7 @@ class QuotaAxis:
         """Change the usage of a leaf, and of its ancestors as far as it reaches them."""
         parents, ranks, before = self.parents, self.ranks.now, self.usage_before
         usage, retained = self.usage, self.retained
-        while node != NOBODY and amount:
+        while node != NO_PARENT and amount:
             used = usage[node]
             if node not in before:
                 before[node] = used
@@ -202,7 +202,7 @@ class QuotaAxis:
         A borrowing limit leaves quota + limit - usage. If that is all that a node can use, the
         limit counts. The potential is what is available if nothing is used. Cost: O(depth^2).
         """
-        while (parent := self.parents[node]) != NOBODY:
+        while (parent := self.parents[node]) != NO_PARENT:
             limit = self.borrow_limit(node)
             if limit is not None:
                 used = 0 if of_potential else self.usage[node]

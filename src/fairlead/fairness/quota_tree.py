@@ -24,7 +24,7 @@ from fairlead.fairness.dominant_share import (
     rank_of,
     weigh,
 )
-from fairlead.fairness.quota_axis import NOBODY, QuotaAxis, Ranks, ResourceAxes
+from fairlead.fairness.quota_axis import NO_PARENT, QuotaAxis, Ranks, ResourceAxes
 from fairlead.fairness.quota_node import QuotaNode, parents_first
 from fairlead.model.axes import Amounts
 
@@ -58,7 +58,7 @@ class QuotaTree:
     ) -> None:
         """A tree whose leaves use *usage* (absent: nothing). Cost: O(nodes x axes)."""
         ordered, self._index, families = parents_first(nodes)
-        self._parents = [NOBODY] * len(ordered)
+        self._parents = [NO_PARENT] * len(ordered)
         for parent, children in families:
             self._parents[children] = [parent] * (children.stop - children.start)
         self._inner = {parent for parent, _ in families}
@@ -247,7 +247,7 @@ class QuotaTree:
             if column.usage[node] + amount <= column.subtree[node]:
                 return self._names[node]
             parent = self._parents[node]
-            if parent == NOBODY:
+            if parent == NO_PARENT:
                 return None
             amount -= max(0, column.retained[node] - column.usage[node])
             node = parent
@@ -272,7 +272,7 @@ class QuotaTree:
         An unused flavor does not offset another one. A root has no parent to borrow from.
         """
         node = self._index[name]
-        if self._parents[node] == NOBODY:
+        if self._parents[node] == NO_PARENT:
             return {}
         amounts = {resource.name: resource.over(node) for resource in self._resources}
         return {resource: amount for resource, amount in amounts.items() if amount > 0}
@@ -280,7 +280,7 @@ class QuotaTree:
     def is_borrowing(self, name: str) -> bool:
         """``bool(borrowed(name))``, at a fraction of the cost."""
         node = self._index[name]
-        if self._parents[node] == NOBODY:
+        if self._parents[node] == NO_PARENT:
             return False
         for axis in self._axes:
             if axis.usage[node] > axis.subtree[node] and axis.listed[node]:
@@ -290,7 +290,7 @@ class QuotaTree:
     def lendable(self, name: str) -> dict[str, int]:
         """Return what the node's parent could use at most, by resource, summed over flavors."""
         parent = self._parents[self._index[name]]
-        if parent == NOBODY:
+        if parent == NO_PARENT:
             return {}
         return {resource.name: resource.lendable[parent] for resource in self._resources}
 
@@ -336,7 +336,7 @@ class QuotaTree:
         """
         node, axes = self._index[name], self._axes
         parent = self._parents[node]
-        if parent == NOBODY:
+        if parent == NO_PARENT:
             return OF_A_ROOT
         # Nothing is used less, so the rank is at least that of now.
         rank = self._ranks.now[node] or self.rank(name)
@@ -380,7 +380,7 @@ class QuotaTree:
             lendable = resource.lendable
             for node, amount in resource.overs().items():
                 parent = parents[node]
-                if parent == NOBODY:
+                if parent == NO_PARENT:
                     continue
                 borrowing[node] = True
                 ratio = borrowing_ratio(amount, lendable[parent])
@@ -393,7 +393,7 @@ class QuotaTree:
     def _rank(self, node: int) -> Rank:
         """Return the rank of the share, in one loop: no search does anything as often as this."""
         parent = self._parents[node]
-        if parent == NOBODY:
+        if parent == NO_PARENT:
             return LEAST_RANK
         worst = 0.0
         for columns, lendable in self._columns:

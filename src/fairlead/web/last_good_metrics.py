@@ -1,7 +1,7 @@
 """What to answer a scrape with while files are changed under us.
 
 A file that is being edited, or was deployed with a mistake, must not make a dashboard go blank: the
-numbers stay what they were, a metric says that they are old, and whoever watches the log is told
+numbers stay what they were, a metric says that they are old, and the log says so
 once, not at every scrape.
 """
 
@@ -20,12 +20,12 @@ class LastGoodMetrics:
         self,
         first: Sequence[Family],
         read: Callable[[], Sequence[Family]],
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
-        """Begin with *first*; *read* may raise FairleadError, *tell* is told of every change."""
+        """Begin with *first*; *read* may raise FairleadError, *report* gets every change."""
         self._families = first
         self._read = read
-        self._tell = tell
+        self._report = report
         self._problem = ""  # "": there is none
         self._one_at_a_time = Lock()
 
@@ -42,17 +42,17 @@ class LastGoodMetrics:
             except FairleadError as wrong:
                 errors = _error_count(wrong)
                 problem = str(wrong)
-            self._tell_change(problem)
+            self._report_change(problem)
             return exposition([*self._families, input_errors_family(errors)])
 
-    def _tell_change(self, problem: str) -> None:
+    def _report_change(self, problem: str) -> None:
         if problem == self._problem:
             return
         self._problem = problem
         if problem:
-            self._tell(f"the input cannot be read; metrics stay what they were:\n{problem}")
+            self._report(f"the input cannot be read; metrics stay what they were:\n{problem}")
         else:
-            self._tell("the input can be read again")
+            self._report("the input can be read again")
 
 
 def _error_count(wrong: FairleadError) -> int:

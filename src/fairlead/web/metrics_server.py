@@ -1,7 +1,7 @@
 """Serves ``/metrics`` to Prometheus.
 
 A scrape costs a reading of the input, so there is a bound on what callers can ask for at once: a
-few connections, each with a time limit; whoever comes beyond that is turned away. What is answered
+few connections, each with a time limit; further ones are refused. What is answered
 is computed by one thread at a time (`last_good_metrics`).
 """
 

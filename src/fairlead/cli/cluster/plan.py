@@ -1,4 +1,4 @@
-"""``fairlead plan``: who starts now and where, who waits, and exactly why."""
+"""``fairlead plan``: which jobs start now and where, which wait, and exactly why."""
 
 from collections.abc import Iterable
 from typing import Any

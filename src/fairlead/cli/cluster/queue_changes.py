@@ -104,11 +104,11 @@ def _decisions_table(changes: list[PlanChange], where: str, *, wide: bool) -> st
 
 
 def _decision_rows(change: PlanChange) -> list[tuple[str, ...]]:
-    """Tell each decision of the new side in a row; where it has none, those of the old side."""
+    """Show each decision of the new side in a row; where it has none, those of the old side."""
     before, after = change.before, change.after
-    told = [(row.where, row.why) for row in after.rows]
-    told = told or [(row.where, f"old: {row.why}") for row in before.rows]
+    shown = [(row.where, row.why) for row in after.rows]
+    shown = shown or [(row.where, f"old: {row.why}") for row in before.rows]
     return [
         (change.workload, change.queue, before.outcome, after.outcome, where, why)
-        for where, why in told
+        for where, why in shown
     ]

@@ -39,7 +39,7 @@ class NamedPath(click.Path):
     """Refuses a name that is empty: it would mean the folder in which the command runs."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, or tell what is wrong with it."""
+        """Return the path, or report what is wrong with it."""
         if value == "":
             what = "folder" if self.dir_okay and not self.file_okay else "file"
             self.fail(
@@ -163,7 +163,7 @@ def load_files(
 ) -> LoadResult:
     """Read everything that was named; naming nothing is wrong usage.
 
-    Standard input can be read only once: who loads twice reads it before, and gives it here.
+    Standard input can be read only once: a command that loads twice reads it and passes it in.
     """
     names = [*files, *more_files]
     if not names:

@@ -269,7 +269,7 @@ def _is_quota_enough(state: ClusterState, names: list[QueueName], *, may_borrow:
 
 
 def _usage(state: ClusterState, name: QueueName, rules: ClusterQueue) -> Usage | None:
-    """Return what all pending workloads of a queue use; None: its quota does not tell."""
+    """Return what all pending workloads of a queue use; None: its quota does not say."""
     flavor_of = dict(_flavors(rules))
     usage = []
     for resource, amount in zip(state.resources, state.sums[name].pending, strict=True):

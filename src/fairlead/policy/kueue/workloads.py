@@ -27,7 +27,7 @@ class AdmittedWorkload(msgspec.Struct, frozen=True, gc=False):
     usage: Usage
     queued_ms: int  # its place among pending workloads: its creation, or when it was requeued
     reserved_ms: int  # since when it is admitted
-    is_evicted: bool = False  # told to leave already
+    is_evicted: bool = False  # and still there
     is_protected: bool = False  # admitted for less than the minimum run time
 
     def key(self) -> EvictionKey:

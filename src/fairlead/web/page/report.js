@@ -1,4 +1,4 @@
-// The page of a report: who got what against what was due, of one run and one resource at a time.
+// The page of a report: what each queue got and what was due, of one run and one resource at a time.
 
 class Report extends ChosenPage {
   constructor(page) {

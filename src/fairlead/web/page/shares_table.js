@@ -1,4 +1,4 @@
-// Who got what against what was due: a table with a bar for each queue.
+// What each queue got and what was due: a table with a bar for each queue.
 
 function sharesSection(report, members) {
   const { run } = report;

@@ -404,13 +404,13 @@ function legendOf(view, lines, chart) {
   view.watch(update);
   update();
   const list = element("ul", { class: "legend" }, items, when);
-  // Who moves the cursor by keys may not see the values; who moves the mouse does.
+  // A reader who moves the cursor by keys may not see the values, one who uses the mouse does.
   chart.svg.addEventListener("focus", () => list.setAttribute("aria-live", "polite"));
   chart.svg.addEventListener("blur", () => list.removeAttribute("aria-live"));
   return list;
 }
 
-/** What a chart shows as a table, for who cannot see it: made by *parts* when it is opened. */
+/** What a chart shows as a table, for readers who cannot see it: made by *parts* when it is opened. */
 function asTable(view, parts) {
   const place = element("div", {});
   const fill = () => {

@@ -48,7 +48,7 @@ function waitsSection(report, members) {
   );
 }
 
-/** Counts for who cannot see bars: "3 under 1s, 2 under 10s, 1 longer". */
+/** Counts for readers who cannot see bars: "3 under 1s, 2 under 10s, 1 longer". */
 function waitsInWords(counts, ends) {
   const words = counts.map(
     (count, at) => `${count} ${at < ends.length ? "under " + ends[at] : "longer"}`,

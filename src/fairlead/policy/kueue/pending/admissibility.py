@@ -127,7 +127,7 @@ LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
 
 
 def drained(state: ClusterState, names: Iterable[WorkloadName]) -> list[Evict]:
-    """Return which of *names* have to leave, by name, but those that were told to already.
+    """Return which of *names* have to be evicted and are not yet, by name.
 
     Nor those that the caller holds as victims. Cost: a look at each.
     """

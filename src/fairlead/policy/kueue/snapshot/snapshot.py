@@ -129,7 +129,7 @@ class Snapshot:
         self.charge(admitted.queue, admitted.usage)
 
     def mark_evicted(self, admitted: AdmittedWorkload) -> None:
-        """Note that an admitted workload was told to leave: it is the first candidate now."""
+        """Note that an admitted workload is evicted and still there: now the first candidate."""
         self.replace_admitted(admitted, replace(admitted, is_evicted=True))
 
     def replace_admitted(self, before: AdmittedWorkload, now: AdmittedWorkload) -> None:
@@ -140,7 +140,7 @@ class Snapshot:
         self.share_order.changed(now.queue)
 
     def evicted(self) -> list[AdmittedWorkload]:
-        """Return the workloads that were told to leave and are still there.
+        """Return the evicted workloads that are still there.
 
         Cost: a look at each queue.
         """
@@ -177,7 +177,7 @@ def _by_queue(
 
 
 def without_evicted(snapshot: Snapshot) -> Snapshot:
-    """Return a copy of *snapshot* without the workloads that were told to leave."""
+    """Return a copy of *snapshot* without the evicted workloads."""
     later = snapshot.copy()
     for admitted in snapshot.evicted():
         later.remove(admitted)
