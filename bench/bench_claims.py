@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from bench.harness import Work, benchmark
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.collector import paused_collector
 from fairlead.model.events import (
     NodeAdded,
     Placement,
@@ -131,7 +132,7 @@ def _cycle(state: ClusterState, actions: tuple[str, ...], outcome: dict[str, int
     settings = KaiSettings(actions=actions)
 
     def work() -> list[Decision]:
-        with state.trial():
+        with state.trial(), paused_collector():  # as `KaiPolicy.plan` does
             decisions = new_cycle(state, settings, HOUR_MS).decisions()
         assert Counter(type(each).__name__ for each in decisions) == outcome
         return decisions

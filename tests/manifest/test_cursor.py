@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from fairlead.errors import Finding
 from fairlead.manifest.finding import CODES, Findings
-from fairlead.manifest.load import paused_collector
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, Source, read_bytes
 from fairlead.manifest.text.fields import parse_timestamp
 from fairlead.manifest.text.piece import YamlPiece
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import REFUSED, Value
+from fairlead.model.collector import paused_collector
 
 
 def stand_in(text: str) -> tuple[Cursor, Findings]:

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yaml.nodes import Node
 
-from fairlead.manifest.load import paused_collector
 from fairlead.manifest.text.json_documents import compose_json
 from fairlead.manifest.text.locate import JsonLocator, Locator
 from fairlead.manifest.text.path import path_text
 from fairlead.manifest.text.values import Mapping, Value
+from fairlead.model.collector import paused_collector
 from tests.manifest.reading import read
 from tests.manifest.value_strategies import mappings
 

@@ -1,9 +1,7 @@
 """From what a user names on the command line to one cluster state, or to all that is wrong."""
 
-import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
 import msgspec
@@ -18,23 +16,8 @@ from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.settings import warn_of_other_sections
 from fairlead.manifest.text.documents import Document, read_bytes, read_documents
 from fairlead.manifest.translate.assemble import assemble
+from fairlead.model.collector import paused_collector
 from fairlead.policy.contract import POLICY_NAMES, PolicyName
-
-
-@contextmanager
-def paused_collector() -> Iterator[None]:
-    """Let nothing be collected meanwhile: for work that makes many objects and hardly any garbage.
-
-    Only cycles of references wait for the collector, so code that runs under this must leave none
-    behind, or few. Afterwards the collector is as it was.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from fairlead.model.collector import paused_collector
 from fairlead.model.execution.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Plan, Wait
@@ -23,6 +24,7 @@ class ElasticQuotaPolicy:
         self._plain = plain
         self._incremental: IncrementalState | None = None
 
+    @paused_collector()
     def plan(
         self,
         state: ClusterState,

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from fairlead.model.collector import paused_collector
 from fairlead.model.events import MemoryChanged
 from fairlead.model.execution.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
@@ -28,6 +29,7 @@ class KaiPolicy:
         self._tracked: tuple[ClusterState, Backend] | None = None
         self._last: _LastPlan | None = None
 
+    @paused_collector()
     def plan(
         self,
         state: ClusterState,

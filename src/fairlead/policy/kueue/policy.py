@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
+from fairlead.model.collector import paused_collector
 from fairlead.model.execution.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan, Start, Wait
@@ -42,6 +43,7 @@ class KueuePolicy:
         self._last: _LastPlan | None = None
         self._kept: KeptTrees | None = None
 
+    @paused_collector()
     def plan(
         self,
         state: ClusterState,
