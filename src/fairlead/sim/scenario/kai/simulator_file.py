@@ -223,7 +223,7 @@ def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> No
         state,
         policy,
         WorkloadMaker(state, kai_address_book(state)),
-        _AllAtOnce(asked),
+        WorkSource("jobs", lambda: _all_jobs(asked)),
         rules,
         lambda _: None,
         past_use=PastUse(state, UsageInterest(usage, _CYCLE_MS)),
@@ -231,26 +231,19 @@ def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> No
     ).run()
 
 
-class _AllAtOnce(WorkSource):
-    """All jobs of a file, there from the start."""
-
-    name = "jobs"
-
-    def __init__(self, asked: KaiSimulation) -> None:
-        self._asked = asked
-
-    def jobs(self) -> Iterator[Job]:
-        for group in self._asked.jobs:
-            for number in range(group.jobs if group.pods else 0):
-                yield Job(
-                    name=f"{group.queue}-{number}",
-                    queue=group.queue,
-                    submit_ms=0,
-                    run_ms=None,
-                    pods=group.pods,
-                    min_pods=group.pods,
-                    requests={_GPU: group.gpus * _DEVICE},
-                )
+def _all_jobs(asked: KaiSimulation) -> Iterator[Job]:
+    """Yield all jobs of a file, there from the start."""
+    for group in asked.jobs:
+        for number in range(group.jobs if group.pods else 0):
+            yield Job(
+                name=f"{group.queue}-{number}",
+                queue=group.queue,
+                submit_ms=0,
+                run_ms=None,
+                pods=group.pods,
+                min_pods=group.pods,
+                requests={_GPU: group.gpus * _DEVICE},
+            )
 
 
 def _cluster(asked: KaiSimulation) -> ClusterState:
