@@ -27,7 +27,7 @@ from fairlead.sim.report.report_page import (
     ShownResource,
     WaitBins,
 )
-from fairlead.sim.results.job_table import EvictionRow
+from fairlead.sim.results.eviction_table import EvictionRow
 from fairlead.sim.results.read_result import StoredRun
 
 MOST_MEMBERS: Final = 8

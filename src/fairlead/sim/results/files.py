@@ -5,7 +5,7 @@ Tables are the same bytes on every machine. The checksum reveals a table that wa
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import file_digest
 from io import StringIO
 from pathlib import Path
@@ -157,11 +157,27 @@ class CsvFile:
             raise not_written(self._path, wrong) from None
 
 
-def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table that begins with *columns*, each with as many cells as these.
+def read_rows(path: Path, columns: Sequence[str], read: Callable[[list[str]], T]) -> Iterator[T]:
+    """Yield what *read* makes of each row of a table that begins with *columns*.
 
-    With each comes the line on which it begins: a row with a line break in a name has several.
+    Raises `ResultError` with the line of the first row that has not as many cells, or that *read*
+    refuses by a ValueError or a LookupError.
     """
+    for line, cells in _rows(path, columns):
+        try:
+            row = read(cells)
+        except (ValueError, LookupError) as wrong:
+            raise damaged(path, line, f"found a row that cannot be: {wrong}") from None
+        yield row
+
+
+def given_cells(columns: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
+    """Return the cells that are not empty, by column."""
+    return {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
+
+
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with the line on which it begins: one with line breaks in it has several."""
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             lines = csv.reader(stream, strict=True)
@@ -178,8 +194,3 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[s
         raise not_read(path, wrong) from None
     except (UnicodeDecodeError, csv.Error) as wrong:
         raise damaged(path, None, f"found no table: {wrong}") from None
-
-
-def number(text: str) -> int | None:
-    """Return what a cell says; None if it is empty. Raises ValueError."""
-    return int(text) if text else None

@@ -10,7 +10,7 @@ from typing import Final
 
 from fairlead.sim.measures.series import BucketTable, Series, SeriesTables
 from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.files import CsvFile, damaged, number, quoted, read_table
+from fairlead.sim.results.files import CsvFile, quoted, read_rows
 
 COLUMNS: Final = (
     "begin_ms",
@@ -67,11 +67,8 @@ def _texts(series: Series, queue: str, begins: list[int]) -> Iterator[str]:
 def read_series(path: Path, about: RunAbout) -> Series:
     """Return the series that was written. Cost and memory: buckets x queues x resources."""
     buckets = _Buckets(about)
-    for line, cells in read_table(path, COLUMNS):
-        try:
-            buckets.take(cells)
-        except (ValueError, KeyError, IndexError) as wrong:
-            raise damaged(path, line, f"found no bucket: {wrong}") from None
+    for _ in read_rows(path, COLUMNS, buckets.take):
+        pass
     return buckets.series()
 
 
@@ -95,15 +92,15 @@ class _Buckets:
         bucket, rest_ms = divmod(int(begin) - self._about.start_ms, self._about.bucket_ms)
         if rest_ms or bucket < 0:
             raise ValueError(f"no bucket begins at {begin}")
-        *amounts, evictions, capacity = map(number, texts)
+        *amounts, evictions, capacity = [int(text or "0") for text in texts]
         if not queue:
-            self._capacity[self._resources[resource]][bucket][0] = capacity or 0
+            self._capacity[self._resources[resource]][bucket][0] = capacity
         elif not resource:
-            self._evictions[bucket][self._queues[queue]] = evictions or 0
+            self._evictions[bucket][self._queues[queue]] = evictions
         else:
             of_resource, of_queue = self._resources[resource], self._queues[queue]
             for name, amount in zip(_OF_QUEUE, amounts, strict=True):
-                self._amounts[name][of_resource][bucket][of_queue] = amount or 0
+                self._amounts[name][of_resource][bucket][of_queue] = amount
 
     def series(self) -> Series:
         """Return all that was put here."""
