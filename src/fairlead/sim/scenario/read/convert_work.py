@@ -1,7 +1,6 @@
 """From the work of a scenario file to descriptions of sources, with every defect at its line."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path as FilePath
 from typing import Any, Final
@@ -41,15 +40,7 @@ from fairlead.sim.work.arrivals import (
 from fairlead.sim.work.defects import work_defects
 from fairlead.sim.work.description import ArrivingWork, Backlog, Drawn, InTurn, Names
 from fairlead.sim.work.job_shape import JobShape
-from fairlead.sim.work.number import (
-    Empirical,
-    Exponential,
-    LogNormal,
-    Number,
-    Pareto,
-    Uniform,
-    Weibull,
-)
+from fairlead.sim.work.number import Empirical, Number
 
 WAYS: Final = ("uniform", "exponential", "lognormal", "weibull", "pareto", "values")
 
@@ -60,38 +51,13 @@ def ways_given(drawn: DrawnForm[int, Any]) -> list[str]:
 
 
 def number_of(value: int | DrawnForm[int, Any]) -> Number:
-    """Return what is drawn; of a form in several ways, by the first."""
+    """Return what is drawn; of a form in several ways, by the first; in none, 1."""
     if isinstance(value, int):
         return value
-    if value.uniform is not None:
-        return Uniform(at_least=value.uniform.at_least, at_most=value.uniform.at_most)
     if value.values is not None:
         return Empirical(values=tuple((seen.value, seen.weight) for seen in value.values))
-    if (form := value.pareto) is not None:
-        return Pareto(at_least=form.at_least, alpha=form.alpha, at_most=form.at_most)
-    return _curve(value)
-
-
-def _curve(value: DrawnForm[int, int | Decimal]) -> Number:
-    if (curve := value.exponential) is not None:
-        return Exponential(mean=curve.mean, at_least=curve.at_least or 0, at_most=curve.at_most)
-    if (shaped := value.weibull) is not None:
-        return Weibull(
-            scale=shaped.scale,
-            shape=shaped.shape,
-            at_least=shaped.at_least or 0,
-            at_most=shaped.at_most,
-        )
-    form = value.lognormal
-    if form is None:
-        return 1  # no way at all, which is reported
-    return LogNormal(
-        median=form.median,
-        mean=form.mean,
-        sigma=form.sigma,
-        at_least=form.at_least or 0,
-        at_most=form.at_most,
-    )
+    found: Number = next((getattr(value, way) for way in ways_given(value)), 1)
+    return found
 
 
 def trace_rules(source: str, form: TraceForm) -> TraceRules:
