@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.sim.measures.series import Columns, QueueSeries, Series
+from fairlead.sim.measures.series import KINDS, Columns, QueueSeries, Series
 from fairlead.sim.measures.summary import Summary
 from fairlead.sim.report.measure_rows import measure_columns, measure_tables, shown_resources
 from fairlead.sim.report.report_page import (
@@ -238,7 +238,6 @@ class WaitCounter:
         return {"": WaitBins(counts=self._cluster), **of_queues}
 
 
-KINDS: Final = ("allocated", "entitled", "fair_share", "usage_e9")
 PERCENT_E9: Final = 10**7
 """Usage is stored in thousand millionths of the cluster, and shown in percent."""
 
