@@ -13,7 +13,7 @@ import msgspec
 from fairlead.errors import ResultError
 from fairlead.model.duration import format_duration, moment_text
 from fairlead.sim.measures.spread import Spread, difference, spread
-from fairlead.sim.report.measure_rows import shown_resources
+from fairlead.sim.report.measure_rows import RESOURCE, shown_resources
 from fairlead.sim.report.report_page import ShownResource
 from fairlead.sim.results.about import HistoryMark, RunAbout
 from fairlead.sim.results.read_result import StoredRun
@@ -231,7 +231,6 @@ def _about(name: str, runs: Mapping[int, StoredRun]) -> ComparedSide:
 MOST_QUEUES: Final = 100
 """Queues with the largest parts of the cluster; the result's measures have the others."""
 
-RESOURCE: Final = "{resource}"
 Key = tuple[str, str, str]
 
 
