@@ -14,7 +14,7 @@ import msgspec
 
 from fairlead.model.plan import Reason
 from fairlead.sim.engine.events import Cause, Evicted
-from fairlead.sim.results.files import CsvFile, given_cells, read_rows
+from fairlead.sim.results.files import Cell, given_cells, read_rows
 
 _INFINITY: Final = msgspec.Raw(b"1e999")
 _MINUS_INFINITY: Final = msgspec.Raw(b"-1e999")
@@ -68,34 +68,20 @@ def code_of(reason: Reason) -> str:
     return reason.code
 
 
-class EvictionTable:
-    """Writes the evictions."""
-
-    def __init__(self, path: Path, phrase: Phrase) -> None:
-        """Begin the table anew."""
-        self._file = CsvFile(path, COLUMNS)
-        self._phrase = phrase
-
-    def add(self, evicted: Evicted) -> None:
-        """Write one line."""
-        reason = evicted.reason
-        self._file.add(
-            (
-                evicted.at_ms,
-                evicted.job.name,
-                evicted.job.queue,
-                evicted.pods,
-                evicted.cause,
-                evicted.beneficiary,
-                None if reason is None else reason.code,
-                None if reason is None else reason_json(reason),
-                "its node is gone" if reason is None else self._phrase(reason),
-            )
-        )
-
-    def close(self) -> None:
-        """Leave the table as it is."""
-        self._file.close()
+def eviction_cells(evicted: Evicted, phrase: Phrase) -> tuple[Cell, ...]:
+    """Return the line of *evicted*."""
+    reason = evicted.reason
+    return (
+        evicted.at_ms,
+        evicted.job.name,
+        evicted.job.queue,
+        evicted.pods,
+        evicted.cause,
+        evicted.beneficiary,
+        None if reason is None else reason.code,
+        None if reason is None else reason_json(reason),
+        "its node is gone" if reason is None else phrase(reason),
+    )
 
 
 def read_evictions(path: Path) -> Iterator[EvictionRow]:

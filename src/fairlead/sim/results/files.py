@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import file_digest
 from io import StringIO
 from pathlib import Path
-from typing import Any, Final, TextIO, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -98,16 +98,6 @@ def check_texts(cells: Iterable[Cell]) -> None:
             )
 
 
-class _PlainLines:
-    """Ends each line of a table as text files do."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, line: str) -> int:
-        return self._stream.write(line.removesuffix("\r\n") + "\n")
-
-
 def quoted(texts: Sequence[str]) -> str:
     """Return several cells as they stand in a line, without its end."""
     together = "".join(texts)
@@ -115,6 +105,7 @@ def quoted(texts: Sequence[str]) -> str:
         return ",".join(texts)  # nearly always, and quicker than a writer of tables
     check_texts(texts)
     line = StringIO()
+    # Only with this end of line does Python 3.11 quote a carriage return in a name.
     csv.writer(line, lineterminator="\r\n").writerow(texts)
     return line.getvalue().removesuffix("\r\n")
 
@@ -129,18 +120,11 @@ class CsvFile:
             self._stream = path.open("w", encoding="utf-8", newline="")
         except OSError as wrong:
             raise not_written(path, wrong) from None
-        # Only with this end of line does Python 3.11 quote a carriage return in a name.
-        self._write = csv.writer(_PlainLines(self._stream), lineterminator="\r\n").writerow
         self.add(columns)
 
     def add(self, cells: Sequence[Cell]) -> None:
         """Write one line."""
-        try:
-            length = self._write(cells)
-        except OSError as wrong:
-            raise not_written(self._path, wrong) from None
-        if length > LONGEST_CELL:  # else no cell is
-            check_texts(cells)
+        self.add_text(quoted(["" if cell is None else str(cell) for cell in cells]) + "\n")
 
     def add_text(self, lines: str) -> None:
         """Write lines that are ready, each with its end; `quoted` makes the texts in them."""

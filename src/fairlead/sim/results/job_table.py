@@ -24,7 +24,6 @@ from fairlead.sim.results.files import (
     CsvFile,
     check_texts,
     given_cells,
-    quoted,
     read_rows,
 )
 
@@ -64,8 +63,6 @@ def job_columns(resources: tuple[str, ...]) -> tuple[str, ...]:
 
 class _LiveJob:
     """What became of a job so far."""
-
-    __slots__ = ("first_start_ms", "job", "lost_ms", "moment", "pods", "told_to_leave")
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -141,16 +138,12 @@ class JobTable:
         self._write(live, event.at_ms, "finished", event.at_ms)
 
     def _write(self, live: _LiveJob, at_ms: int, outcome: Outcome, finish_ms: int | None) -> None:
-        job = live.job
-        names = quoted((job.name, job.queue, job.user, job.kind))
+        job, held_ms = live.job, live.pods * at_ms - live.moment
+        names = (job.name, job.queue, job.user, job.kind)
         times = (job.submit_ms, live.first_start_ms, finish_ms, job.run_ms)
-        times_text = ",".join(["" if time is None else str(time) for time in times])
-        held_ms = live.pods * at_ms - live.moment
-        asked = "".join([f",{job.requests.get(resource, 0)}" for resource in self._resources])
-        self._file.add_text(
-            f"{names},{outcome},{times_text},{job.pods},{job.min_pods},{job.priority},"
-            f"{live.told_to_leave},{held_ms},{live.lost_ms}{asked}\n"
-        )
+        pods = (job.pods, job.min_pods, job.priority, live.told_to_leave, held_ms, live.lost_ms)
+        asked = [job.requests.get(resource, 0) for resource in self._resources]
+        self._file.add((*names, outcome, *times, *pods, *asked))
 
 
 def read_jobs(path: Path, resources: tuple[str, ...]) -> Iterator[JobRow]:
