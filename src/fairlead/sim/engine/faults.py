@@ -14,7 +14,7 @@ import msgspec
 
 from fairlead.model.execution.executor import OUTCOME_WITHIN_MS, Verb
 from fairlead.model.workload import PodId
-from fairlead.sim.fields import INTERNAL, DurationMs, Factor, says
+from fairlead.sim.fields import INTERNAL, DurationMs, Factor, PositiveMs, says
 from fairlead.sim.work.number import random_stream
 
 NEVER: Final = Decimal(0)
@@ -37,7 +37,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     bind: Annotated[OrderFaults, says("Of orders to start a pod.")] = OrderFaults()
     evict: Annotated[OrderFaults, says("Of orders to stop a pod.")] = OrderFaults()
     patience_ms: Annotated[
-        DurationMs, says("After it an order without an answer is looked into.")
+        PositiveMs, says("After it an order without an answer is looked into.")
     ] = OUTCOME_WITHIN_MS
     seed: Annotated[int, INTERNAL] = 0
 

@@ -15,7 +15,6 @@ from fairlead.sim.work.arrivals import (
     Arrivals,
     At,
     Bursts,
-    Every,
     Load,
     Poisson,
     WeekPattern,
@@ -213,9 +212,6 @@ def _arrival_defects(arrivals: Arrivals) -> Iterator[Defect]:
             yield Defect((*path, "times"), "found no times, expected some", "add one")
     else:
         yield from _span_defects(arrivals.from_ms, arrivals.until_ms, path)
-    if isinstance(arrivals, Every):
-        interval = (*path, "interval")
-        yield from _within(arrivals.interval_ms, interval, lowest=1, write=_length)
     if isinstance(arrivals, Poisson | Bursts):
         yield from _pattern_defects(arrivals.pattern, (*path, "pattern"))
     if not isinstance(arrivals, Poisson):

@@ -18,6 +18,7 @@ from fairlead.sim.fields import (
     Factor,
     Positive,
     PositiveFactor,
+    PositiveMs,
     Quantities,
     TimeMs,
     Whole,
@@ -87,7 +88,7 @@ class JobForm(msgspec.Struct, frozen=True, kw_only=True):
     pods: PodCount = 1
     min_pods: Annotated[PodCount | None, says("Fewer than pods: elastic; else a gang.")] = None
     requests: Annotated[Quantities, says("Of each pod.")]
-    run_ms: Annotated[DurationMs | Literal["forever"], says("With all of its pods.")]
+    run_ms: Annotated[PositiveMs | Literal["forever"], says("With all of its pods.")]
     asked_ms: Annotated[DurationMs | None, says("The run time that its owner asks for.")] = None
     priority: int = 0
     preemptible: bool = True
@@ -213,7 +214,7 @@ class NodeChangeForm(msgspec.Struct, frozen=True, kw_only=True):
 
     at_ms: Annotated[DurationMs, says("Since the start.")]
     lose: Annotated[tuple[str, ...], says("Names of nodes, or of groups for all of them.")] = ()
-    for_ms: Annotated[DurationMs | None, says("Lost nodes are back after it; else never.")] = None
+    for_ms: Annotated[PositiveMs | None, says("Lost nodes are back after it; else never.")] = None
     add: NodeGroupForm | None = None
 
 
@@ -259,7 +260,7 @@ class UsageForm(msgspec.Struct, frozen=True, kw_only=True):
     charge: Annotated[Literal["all", "over-quota"] | None, says("Which use counts.")] = None
     sum: Literal["exact", "sampled"] | None = None
     resolution_ms: Annotated[DurationMs | None, says("Between two samples.")] = None
-    fetch_interval_ms: Annotated[DurationMs, says("How often the scheduler asks.")] = 60_000
+    fetch_interval_ms: Annotated[PositiveMs, says("How often the scheduler asks.")] = 60_000
 
 
 class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,10 +282,10 @@ class CycleForm(msgspec.Struct, frozen=True, kw_only=True):
     """When the scheduler looks."""
 
     at_most_every_ms: Annotated[
-        DurationMs | None, says("Between cycles, when something changed; else 1s.")
+        PositiveMs | None, says("Between cycles, when something changed; else 1s.")
     ] = None
-    every_ms: Annotated[DurationMs | None, says("A fixed period instead.")] = None
-    look_again_ms: Annotated[DurationMs, says("Where time alone may change a decision.")] = 60_000
+    every_ms: Annotated[PositiveMs | None, says("A fixed period instead.")] = None
+    look_again_ms: Annotated[PositiveMs, says("Where time alone may change a decision.")] = 60_000
 
 
 class PodsForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -301,7 +302,7 @@ class SpecForm(msgspec.Struct, frozen=True, kw_only=True):
     start_ms: Annotated[
         TimeMs, says("A full hour of 1970 to 2200; else Monday 2026-01-05T00:00:00Z.")
     ] = FIRST_MONDAY_MS
-    duration_ms: Annotated[DurationMs | None, says("Else until all work is done.")] = None
+    duration_ms: Annotated[PositiveMs | None, says("Else until all work is done.")] = None
     seed: Annotated[Whole, says("Same seed, same results.")] = 0
     cluster: ClusterForm = ClusterForm()
     queues: Annotated[tuple[QueueForm, ...], says("Or else manifests.")] = ()

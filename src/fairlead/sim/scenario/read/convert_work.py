@@ -313,9 +313,6 @@ class WorkConverter:
             self._error((*path, "name"), "duplicate-entry", message, "rename one of them")
             return None
         self.job_places[name] = path
-        if form.run_ms == 0:
-            self._error((*path, "run"), "out-of-range", "found 0, expected more", "write 1ms")
-            return None
         return Job(
             name=name,
             queue=queue,
