@@ -7,9 +7,9 @@ that nodes have for it, whatever the file calls it.
 
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from msgspec import Meta, inspect
+from msgspec import Meta, Struct, inspect
 
 DURATION: Final = "duration"
 POSITIVE_DURATION: Final = "positive-duration"
@@ -56,6 +56,15 @@ Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 def says(description: str, name: str | None = None) -> Meta:
     """Return what an editor shows beside a field, and its *name* where `in_file` has another."""
     return Meta(description=description, extra=None if name is None else {"name": name})
+
+
+Made = TypeVar("Made", bound=Struct)
+
+
+def made_as(kind: type[Made], form: Struct, /, **others: Any) -> Made:
+    """Return a *kind* with *others* and, in the fields that *form* has too, what it says there."""
+    same = {name: getattr(form, name) for name in kind.__struct_fields__ if hasattr(form, name)}
+    return kind(**{**same, **others})
 
 
 INTERNAL: Final = Meta(extra={"form": NOT_IN_FILE})

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.sim.fields import made_as
 from fairlead.sim.measures.series import KINDS, Columns, QueueSeries, Series
 from fairlead.sim.measures.summary import Summary
 from fairlead.sim.report.measure_rows import measure_columns, measure_tables, shown_resources
@@ -381,16 +382,9 @@ class _RunMaker:
         about = self._run.about
         drawn = sorted({self._places[name] for group in groups for name in group.members})
         names = list(about.parents)
-        return RunPage(
-            name=about.name,
-            variant=about.variant,
-            policy=about.policy,
-            seed=about.seed,
-            settings=about.settings,
-            history=about.history,
-            complete=about.complete,
-            start_ms=about.start_ms,
-            end_ms=about.end_ms,
+        return made_as(
+            RunPage,
+            about,
             bucket_ms=self._bucket_ms,
             buckets=self._lines.buckets,
             queues=self._queues(),
