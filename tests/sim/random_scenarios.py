@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from fairlead.sim.engine.events import SimulationEvent
-from fairlead.sim.scenario.read.read_scenario import ScenarioResult, read_scenario
+from fairlead.sim.scenario.read.read_scenario import SimulationFile, read_scenario
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.variant.prepare import Prepared, prepare
 
@@ -92,7 +92,7 @@ def _losses(draw: st.DrawFn, nodes: int) -> list[Document]:
     ]
 
 
-def result_of(document: Document, policy: str) -> ScenarioResult:
+def result_of(document: Document, policy: str) -> SimulationFile:
     """Read a document, through a file as any other scenario, to be run under one rule set."""
     spec = {**document["spec"], "policies": [policy]}
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 """A cluster with GPUs alone, and work for it, in a few words."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes
@@ -61,10 +61,5 @@ def job(name: str, queue: str, *, gpus: int, at: int = 0, run: int | None = None
 class FixedWork(WorkSource):
     """Jobs that come whatever happens."""
 
-    name = "fixed"
-
     def __init__(self, jobs: Sequence[Job]) -> None:
-        self._jobs = sorted(jobs, key=lambda each: each.submit_ms)
-
-    def jobs(self) -> Iterator[Job]:
-        yield from self._jobs
+        super().__init__("fixed", lambda: iter(sorted(jobs, key=lambda each: each.submit_ms)))

@@ -7,11 +7,12 @@ that nodes have for it, whatever the file calls it.
 
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from msgspec import Meta, inspect
+from msgspec import Meta, Struct, inspect
 
 DURATION: Final = "duration"
+POSITIVE_DURATION: Final = "positive-duration"
 TIME: Final = "time"
 FACTOR: Final = "factor"
 POSITIVE_FACTOR: Final = "positive-factor"
@@ -24,8 +25,13 @@ MOST_BASE_UNITS: Final = 2**63 - 1
 
 MORE_THAN_ANY: Final = "expected less than any cluster has: at most 2^63 - 1 base units"
 
+_LENGTH: Final = {
+    "type": "string",
+    "pattern": "^(0|([0-9]+(\\.[0-9]*)?(ms|s|m|h|d|w|y))+)$",
+}
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
-    DURATION: {"type": "string", "pattern": "^(0|([0-9]+(\\.[0-9]*)?(ms|s|m|h|d|w|y))+)$"},
+    DURATION: _LENGTH,
+    POSITIVE_DURATION: _LENGTH,
     TIME: {"type": "string", "format": "date-time"},
     FACTOR: {"type": "number", "minimum": 0},
     POSITIVE_FACTOR: {"type": "number", "exclusiveMinimum": 0},
@@ -35,6 +41,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 """How each looks in the file."""
 
 DurationMs: TypeAlias = Annotated[int, Meta(extra={"form": DURATION})]
+PositiveMs: TypeAlias = Annotated[int, Meta(extra={"form": POSITIVE_DURATION})]
 TimeMs: TypeAlias = Annotated[int, Meta(extra={"form": TIME})]
 AS_FACTOR: Final = Meta(extra={"form": FACTOR})
 AS_POSITIVE_FACTOR: Final = Meta(extra={"form": POSITIVE_FACTOR})
@@ -49,6 +56,15 @@ Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 def says(description: str, name: str | None = None) -> Meta:
     """Return what an editor shows beside a field, and its *name* where `in_file` has another."""
     return Meta(description=description, extra=None if name is None else {"name": name})
+
+
+Made = TypeVar("Made", bound=Struct)
+
+
+def made_as(kind: type[Made], form: Struct, /, **others: Any) -> Made:
+    """Return a *kind* with *others* and, in the fields that *form* has too, what it says there."""
+    same = {name: getattr(form, name) for name in kind.__struct_fields__ if hasattr(form, name)}
+    return kind(**{**same, **others})
 
 
 INTERNAL: Final = Meta(extra={"form": NOT_IN_FILE})

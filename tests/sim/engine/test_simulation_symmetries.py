@@ -83,7 +83,7 @@ def test_a_simulation_equals_the_same_plans_fed_by_hand(document: Document, poli
     scenario = read(document, policy)
     log: list[SimulationEvent | Plan] = []
     noted = prepare(scenario, scenario.by_name[policy])
-    noted.policy = NotedPlans(noted.policy, log)
+    noted = noted._replace(policy=NotedPlans(noted.policy, log))
     noted.simulation(log.append).run()
     mine = prepare(scenario, scenario.by_name[policy])
     hand = ByHand(mine.state)

@@ -57,13 +57,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Backlogs(WorkSource):
     """So many jobs of each queue at any time."""
 
-    name = "backlogs"
-
     def __init__(self, sharing: Sharing) -> None:
+        super().__init__("backlogs", self._first)
         self._sharing = sharing
         self._made = 0
 
-    def jobs(self) -> Iterator[Job]:
+    def _first(self) -> Iterator[Job]:
         for at, count in enumerate(self._sharing.backlog):
             for _ in range(count):
                 yield self._next(at, 0)

@@ -328,7 +328,6 @@ def test_buckets_average_what_there_was() -> None:
     queue = series.of_queue("a")
     assert series.lengths_ms() == [10, 10]
     assert queue.allocated["gpu"] == (18, 12)
-    assert series.averages(queue.allocated["gpu"]) == [1.8, 1.2]
     assert queue.evictions == (0, 1)
     assert series.of_queue("team") == queue
 
@@ -350,4 +349,4 @@ def test_where_nothing_happens_nothing_is_defined() -> None:
     assert (backlogged.share, backlogged.worst_deficit) == (None, None)
     assert (summary.of_users, summary.of_kinds) == ({}, {})
     assert series.lengths_ms() == [0]
-    assert series.averages(series.of_queue("a").allocated["gpu"]) == [0.0]
+    assert series.of_queue("a").allocated["gpu"] == (0,)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from fairlead.sim.report.make_report import LONGEST_SENTENCE, listed_evictions
-from fairlead.sim.results.job_table import EvictionRow
+from fairlead.sim.results.eviction_table import EvictionRow
 
 
 def row(at_ms: int, sentence: str = "because", queue: str = "a") -> EvictionRow:

@@ -11,8 +11,6 @@ from fairlead.errors import ResultError
 from fairlead.sim.engine.events import Submitted
 from fairlead.sim.engine.job import Job
 from fairlead.sim.results.about import RUN_FILE, SUMMED_FILES
-from fairlead.sim.results.eviction_table import COLUMNS as EVICTION_COLUMNS
-from fairlead.sim.results.eviction_table import read_evictions
 from fairlead.sim.results.files import file_sums
 from fairlead.sim.results.job_table import JobTable, read_jobs
 from fairlead.sim.results.read_result import read_result
@@ -145,16 +143,15 @@ def test_a_run_that_cannot_be_is_reported_by_every_command(
 
 ROWS = {
     "too few cells": ("jobs.csv", "xxx", "damaged: found 1 cells"),
-    "no number": ("evictions.csv", "1,j,q,one,evicted,,,,", "damaged: found no eviction"),
-    "no cause": ("evictions.csv", "1,j,q,1,bored,,,,", "damaged: found no eviction"),
-    "lists within lists": (
-        "evictions.csv",
-        f"1,j,q,1,evicted,,,{'[' * 90_000},",
-        "damaged: found no eviction: lists within lists",
+    "no number": ("evictions.csv", "1,j,q,one,evicted,,,,", "damaged: found a row that cannot be"),
+    "no cause": ("evictions.csv", "1,j,q,1,bored,,,,", "damaged: found a row that cannot be"),
+    "no bucket": (
+        "series.csv",
+        "7,a,gpu,1,1,1,1,,",
+        "cannot be: no bucket begins",
     ),
-    "no bucket": ("series.csv", "7,a,gpu,1,1,1,1,,", "damaged: found no bucket: no bucket begins"),
-    "no such queue": ("series.csv", "0,q,gpu,1,1,1,1,,", "damaged: found no bucket"),
-    "no such resource": ("series.csv", "0,a,cpu,1,1,1,1,,", "damaged: found no bucket"),
+    "no such queue": ("series.csv", "0,q,gpu,1,1,1,1,,", "damaged: found a row that cannot be"),
+    "no such resource": ("series.csv", "0,a,cpu,1,1,1,1,,", "damaged: found a row that cannot be"),
 }
 
 
@@ -166,7 +163,7 @@ def test_a_row_that_is_not_ours_is_reported_with_its_line(
     count = len(path.read_text(encoding="utf-8").splitlines())
     path.write_text(path.read_text(encoding="utf-8") + row + "\n", encoding="utf-8")
     seal(folder / "first")
-    with pytest.raises(ResultError, match=rf"{file}:{count + 1} is {message}"):
+    with pytest.raises(ResultError, match=rf"{file}:{count + 1} is .*{message}"):
         read_all(folder)
 
 
@@ -181,12 +178,3 @@ def test_lines_are_counted_as_editors_do_where_names_have_several(tmp_path: Path
     path.write_text(path.read_text(encoding="utf-8") + "short\n", encoding="utf-8")
     with pytest.raises(ResultError, match=r"jobs\.csv:4 is damaged: found 1 cells"):
         list(read_jobs(path, ()))
-
-
-def test_a_fraction_of_nothing_is_no_number(tmp_path: Path) -> None:
-    path = tmp_path / "evictions.csv"
-    reason = '{""code"": ""X"", ""amounts"": [], ""comparisons"": [{""left"": [""1/0""]}]}'
-    head = ",".join(EVICTION_COLUMNS)
-    path.write_text(f'{head}\n1,j,q,1,evicted,,X,"{reason}",\n', encoding="utf-8")
-    with pytest.raises(ResultError, match=r"evictions\.csv:2 is damaged"):
-        list(read_evictions(path))

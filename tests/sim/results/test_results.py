@@ -1,10 +1,12 @@
 """What is written of a run is what happened, adds up, and can be read back."""
 
+import json
 import math
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fairlead.explain.text.reasons import reason_text
@@ -19,7 +21,7 @@ from fairlead.sim.engine.events import (
 )
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.eviction_table import reason_json, reason_of
+from fairlead.sim.results.eviction_table import reason_json
 from fairlead.sim.results.read_result import StoredResult, StoredRun
 from fairlead.sim.results.series_table import read_series, write_series
 from fairlead.sim.run.run_variant import RunOrder, Unobserved, run_variant
@@ -77,7 +79,9 @@ def test_the_tables_tell_what_happened(tmp_path: Path, run: StoredRun) -> None:
     assert [(row.at_ms, row.job, row.pods, row.cause, row.beneficiary) for row in rows] == [
         (each.at_ms, each.job.name, each.pods, each.cause, each.beneficiary) for each in told
     ]
-    assert [row.reason for row in rows] == [each.reason for each in told]
+    assert [row.reason for row in rows] == [
+        reason_json(each.reason) if each.reason else None for each in told
+    ]
     assert [row.sentence for row in rows] == [
         reason_text(each.reason) if each.reason else "its node is gone" for each in told
     ]
@@ -241,7 +245,7 @@ def test_a_run_without_a_known_end_is_measured_exactly(tmp_path: Path) -> None:
     assert (backlogged.span_ms, backlogged.received) == (9 * day_ms, 8000 * 4 * day_ms)
 
 
-def test_a_reason_with_infinite_shares_and_fractions_is_read_back() -> None:
+def test_a_reason_with_infinite_shares_and_fractions_can_be_read_back() -> None:
     comparison = Comparison(
         queue=QueueName("a"),
         axis=None,
@@ -257,7 +261,8 @@ def test_a_reason_with_infinite_shares_and_fractions_is_read_back() -> None:
     text = reason_json(reason)
     assert "Infinity" not in text
     assert "1e999" in text
-    assert reason_of(text) == reason
+    read = msgspec.convert(json.loads(text), Reason, dec_hook=lambda kind, value: kind(value))
+    assert read == reason
 
 
 def test_a_happening_of_capacity_leaves_no_line(tmp_path: Path) -> None:

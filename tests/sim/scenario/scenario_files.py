@@ -5,7 +5,7 @@ from textwrap import dedent
 
 from fairlead.errors import Finding
 from fairlead.sim.engine.events import SimulationEvent
-from fairlead.sim.scenario.read.read_scenario import ScenarioResult, read_scenario
+from fairlead.sim.scenario.read.read_scenario import SimulationFile, read_scenario
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.variant.prepare import prepare
 
@@ -15,7 +15,7 @@ QUEUES = "  queues: [{name: a}, {name: b}]\n"
 WORK = "  work: [{name: w, queue: a, jobs: [{requests: {gpu: 1}, run: 1h}]}]\n"
 
 
-def read(folder: Path, spec: str) -> ScenarioResult:
+def read(folder: Path, spec: str) -> SimulationFile:
     """Read a scenario with *spec* from a file in *folder*."""
     file = folder / "small.yaml"
     file.write_text(HEAD + spec, encoding="utf-8")

@@ -74,23 +74,3 @@ def test_the_trace_is_refused_before_any_job_is_given(tmp_path: Path) -> None:
     file = trace(tmp_path, 10, 10)
     with pytest.raises(TraceError, match="10 of 20"):
         jobs_of_trace(file)
-
-
-def test_the_books_are_reported_in_words(tmp_path: Path) -> None:
-    text = f"""
-        {OWN_HEAD}
-        a,0,10,,,,0.5,,,1,,,
-        b,0,0,,,,1,,,1,,,
-        c,0,,,,,1,,,1,,,
-        d,0,10,,,,0,,,1,,,
-        e,0,ten,,,,1,,,1,,,
-    """
-    tally = TraceTally("t.csv")
-    jobs_of(written(tmp_path, text), TraceRules(allow_broken=True), tally)
-    assert tally.lines() == [
-        "t.csv: 5 rows, 1 job",
-        "broken: 1 row",
-        "dropped: 2 rows, have no run time",
-        "dropped: 1 row, request nothing that the trace has",
-        "share a GPU with others: 1 job",
-    ]

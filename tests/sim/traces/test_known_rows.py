@@ -34,9 +34,10 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return found
 
 
-def taken(path: Path, rules: TraceRules | None = None) -> tuple[list[object], list[str]]:
+def taken(path: Path, rules: TraceRules | None = None) -> tuple[list[object], object]:
     tally = TraceTally()
-    return list(jobs_of_trace(path, rules, tally)), tally.lines()
+    jobs: list[object] = list(jobs_of_trace(path, rules, tally))
+    return jobs, (tally.rows, tally.given, tally.dropped)
 
 
 def test_the_second_time_is_as_the_first(tmp_path: Path, readings: list[Path]) -> None:

@@ -35,7 +35,6 @@ def test_gpus_are_cut_into_equal_pods_of_whole_devices(row: dict[str, str]) -> N
     shape = pod_shape(rules, ((GPU, int(row["gpus"])),), int(row["pods_told"]))
     assert isinstance(shape, PodShape)
     assert (shape.pods, shape.requests) == (int(row["pods"]), {GPU: int(row["gpus_each"])})
-    assert shape.shares_gpu == (int(row["gpus_each"]) % 1000 > 0)
 
 
 def test_other_amounts_are_divided_among_the_pods_and_rounded_up() -> None:
@@ -49,15 +48,15 @@ def test_other_amounts_are_divided_among_the_pods_and_rounded_up() -> None:
 def test_any_resource_can_bound_a_pod() -> None:
     """56 processors with at most 16 a pod: 56 / 16 = 3.5, so 4 pods of 14."""
     shape = pod_shape(TraceRules(pod_at_most={CPU: 16_000}), ((CPU, 56_000),), 1)
-    assert shape == PodShape(pods=4, requests={CPU: 14_000}, shares_gpu=False)
+    assert shape == PodShape(pods=4, requests={CPU: 14_000})
 
 
 def test_processors_may_stand_for_gpus() -> None:
     rules = TraceRules(processors="gpu")
     shape = pod_shape(rules, ((CPU, 2000), (MEMORY, 7)), 1)
-    assert shape == PodShape(pods=1, requests={GPU: 2000, MEMORY: 7}, shares_gpu=False)
+    assert shape == PodShape(pods=1, requests={GPU: 2000, MEMORY: 7})
     told_both = pod_shape(rules, ((CPU, 2000), (GPU, 1000)), 1)
-    assert told_both == PodShape(pods=1, requests={GPU: 1000, CPU: 2000}, shares_gpu=False)
+    assert told_both == PodShape(pods=1, requests={GPU: 1000, CPU: 2000})
 
 
 MISSING = MissingAmounts(
@@ -86,7 +85,7 @@ def test_what_a_trace_does_not_tell_comes_from_the_rules(
     asks: Asks, requests: dict[str, int]
 ) -> None:
     shape = pod_shape(TraceRules(missing=MISSING), asks, 1)
-    assert shape == PodShape(pods=1, requests=requests, shares_gpu=requests.get(GPU, 0) % 1000 > 0)
+    assert shape == PodShape(pods=1, requests=requests)
 
 
 @pytest.mark.parametrize("asks", [(), ((GPU, 0),), ((GPU, 0), (CPU, 0))])

@@ -11,7 +11,7 @@ from fairlead.sim.work.arrivals import At, Every, PerHour, Poisson
 from fairlead.sim.work.description import ArrivingWork, Backlog
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Exponential
-from fairlead.sim.work.source import AllWork, make_source, merged
+from fairlead.sim.work.source import AllWork, make_source
 from tests.scale_examples import scale_examples
 
 SHAPE = JobShape(requests={"gpu": 1}, run_ms=Exponential(mean=1_000))
@@ -21,7 +21,7 @@ BACKLOG = Backlog(name="backlog", queue="q", shapes=(SHAPE,), jobs=2)
 
 
 def jobs_of(*works: ArrivingWork | Backlog, count: int) -> list[Job]:
-    return list(islice(merged([make_source(work, 1) for work in works]), count))
+    return list(islice(AllWork([make_source(work, 1) for work in works]).jobs(), count))
 
 
 def test_at_one_time_the_earlier_source_comes_first() -> None:
@@ -57,7 +57,7 @@ def test_merging_equals_sorting_all(rates: list[int], seed: int) -> None:
     ]
     plain = [job for source in sources for job in source.jobs()]
     plain.sort(key=lambda job: job.submit_ms)  # the order of sources and numbers stays
-    assert list(merged(sources)) == plain
+    assert list(AllWork(sources).jobs()) == plain
 
 
 @settings(max_examples=scale_examples(30))

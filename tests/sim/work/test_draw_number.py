@@ -14,7 +14,7 @@ from fairlead.sim.work.number import (
     Curve,
     Empirical,
     Exponential,
-    LogNormal,
+    Lognormal,
     Number,
     Pareto,
     Uniform,
@@ -40,7 +40,7 @@ def plain(curve: Curve, above: float) -> float:
             return float(scale) * math.pow(-math.log(above), 1 / float(shape))
         case Pareto(at_least=at_least, alpha=alpha):
             return at_least / math.pow(above, 1 / float(alpha))
-        case LogNormal():
+        case Lognormal():
             raise AssertionError("drawn in another way")
 
 
@@ -70,9 +70,9 @@ def test_curves_equal_the_plain_inverse(curve: Curve) -> None:
 QUANTILES = [
     (Exponential(mean=100_000), 50.0, 69_315),  # ln 2 = 0.69315
     (Exponential(mean=100_000), 90.0, 230_259),  # ln 10 = 2.30259
-    (LogNormal(median=60_000, sigma=1), 50.0, 60_000),
-    (LogNormal(median=60_000, sigma=1), 84.134, 163_097),  # 60,000 * 2.71828
-    (LogNormal(mean=60_000, sigma=1), 50.0, 36_392),  # 60,000 / e**0.5
+    (Lognormal(median=60_000, sigma=1), 50.0, 60_000),
+    (Lognormal(median=60_000, sigma=1), 84.134, 163_097),  # 60,000 * 2.71828
+    (Lognormal(mean=60_000, sigma=1), 50.0, 36_392),  # 60,000 / e**0.5
     (Weibull(scale=10_000, shape=HALF), 63.212, 10_000),
     (Weibull(scale=10_000, shape=2), 25.0, 5_364),  # 10,000 * sqrt(0.28768)
     (Pareto(at_least=1_000, alpha=2), 75.0, 2_000),  # (1 / 2)**2 are above
@@ -130,7 +130,7 @@ def test_a_plain_number_takes_nothing_from_the_stream() -> None:
 
 GOLDEN: list[tuple[Number, list[int]]] = [
     (Exponential(mean=3_600_000), [456601, 2513489, 2581476, 7078021]),
-    (LogNormal(median=3_600_000, sigma=Decimal("1.5")), [752817, 3808843, 2316519, 85374524]),
+    (Lognormal(median=3_600_000, sigma=Decimal("1.5")), [752817, 3808843, 2316519, 85374524]),
     (Weibull(scale=3_600_000, shape=Decimal("0.7")), [188456, 2154810, 2238554, 9456806]),
     (Pareto(at_least=60_000, alpha=Decimal("1.2")), [66689, 107358, 109061, 308825]),
     (Uniform(at_least=0, at_most=3_600_000), [428831, 1809057, 1842562, 3096002]),
@@ -159,7 +159,7 @@ def test_no_draw_leaves_its_bounds(
     for number in (
         Uniform(at_least=low, at_most=high),
         Exponential(mean=mean, at_least=low, at_most=high),
-        LogNormal(mean=mean, sigma=sigma, at_least=low, at_most=high),
+        Lognormal(mean=mean, sigma=sigma, at_least=low, at_most=high),
         Weibull(scale=mean, shape=shape, at_least=low, at_most=high),
         Pareto(at_least=max(low, 1), alpha=shape, at_most=max(high, 1)),
     ):

@@ -14,7 +14,7 @@ from fairlead.sim.work.number import (
     Curve,
     Empirical,
     Exponential,
-    LogNormal,
+    Lognormal,
     Number,
     Pareto,
     Uniform,
@@ -52,8 +52,8 @@ def test_means_of_whole_numbers_are_exact(number: Number, exact: Fraction) -> No
     ("number", "exact"),
     [
         (Exponential(mean=HOUR), HOUR),
-        (LogNormal(mean=HOUR, sigma=2), HOUR),
-        (LogNormal(median=HOUR, sigma=1), HOUR * exp(0.5)),
+        (Lognormal(mean=HOUR, sigma=2), HOUR),
+        (Lognormal(median=HOUR, sigma=1), HOUR * exp(0.5)),
         (Weibull(scale=HOUR, shape=Decimal("0.5")), 2 * HOUR),  # gamma(1 + 2) = 2
         (Weibull(scale=HOUR, shape=3), HOUR * gamma(4 / 3)),
         (Pareto(at_least=HOUR, alpha=3), HOUR * 3 / 2),  # alpha / (alpha - 1)
@@ -80,7 +80,7 @@ def above(curve: Curve, x: float) -> float:
     match curve:
         case Exponential(mean=centre):
             return exp(-x / float(centre))
-        case LogNormal(median=middle, sigma=sigma):
+        case Lognormal(median=middle, sigma=sigma):
             assert middle is not None
             return 0.5 - 0.5 * erf(log(x / float(middle)) / float(sigma) / sqrt(2))
         case Weibull(scale=scale, shape=shape):
@@ -95,8 +95,8 @@ def above(curve: Curve, x: float) -> float:
     [
         Exponential(mean=3, at_most=8),
         Exponential(mean=400, at_most=2_000),
-        LogNormal(median=2, sigma=1, at_most=64),
-        LogNormal(median=100, sigma=2, at_most=3_000),
+        Lognormal(median=2, sigma=1, at_most=64),
+        Lognormal(median=100, sigma=2, at_most=3_000),
         Weibull(scale=4, shape=2, at_most=10),
         Weibull(scale=50, shape=Decimal("0.5"), at_most=3_000),
         Pareto(at_least=2, alpha=Decimal("0.5"), at_most=2_000),
@@ -116,8 +116,8 @@ def test_small_numbers_have_the_mean_of_their_rounded_draws(curve: Curve, lowest
     "number",
     [
         Exponential(mean=5, at_most=12),
-        LogNormal(median=3, sigma=1, at_most=32),
-        LogNormal(mean=HOUR, sigma=1, at_least=60_000, at_most=12 * HOUR),
+        Lognormal(median=3, sigma=1, at_most=32),
+        Lognormal(mean=HOUR, sigma=1, at_least=60_000, at_most=12 * HOUR),
         Weibull(scale=HOUR, shape=Decimal("0.7"), at_most=4 * HOUR),
         Pareto(at_least=1, alpha=1, at_most=100),
     ],
@@ -146,8 +146,8 @@ def test_a_mean_lies_within_the_bounds(
     high = low + width
     for curve in (
         Exponential(mean=centre, at_least=low, at_most=high),
-        LogNormal(mean=centre, sigma=sigma, at_least=low, at_most=high),
-        LogNormal(median=centre, sigma=sigma, at_least=low, at_most=high),
+        Lognormal(mean=centre, sigma=sigma, at_least=low, at_most=high),
+        Lognormal(median=centre, sigma=sigma, at_least=low, at_most=high),
         Weibull(scale=centre, shape=shape, at_least=low, at_most=high),
         Pareto(at_least=low, alpha=shape, at_most=high),
     ):

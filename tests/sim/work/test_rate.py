@@ -18,7 +18,7 @@ from fairlead.sim.work.arrivals import (
 )
 from fairlead.sim.work.description import ArrivingWork
 from fairlead.sim.work.job_shape import JobShape, mean_resource_time
-from fairlead.sim.work.number import Empirical, LogNormal, Number, Pareto, Uniform
+from fairlead.sim.work.number import Empirical, Lognormal, Number, Pareto, Uniform
 from fairlead.sim.work.source import make_source
 
 SINGLE = JobShape(requests={"gpu": 1_000, "cpu": 4_000}, run_ms=HOUR_MS, weight=80)
@@ -69,13 +69,13 @@ def test_a_shape_that_never_comes_needs_no_mean() -> None:
 MIX = (
     JobShape(
         requests={"gpu": 1_000},
-        run_ms=LogNormal(median=HOUR_MS, sigma=1, at_most=12 * HOUR_MS),
+        run_ms=Lognormal(median=HOUR_MS, sigma=1, at_most=12 * HOUR_MS),
         weight=80,
     ),
     JobShape(
         pods=Empirical(values=((2, 4), (4, 2), (8, 1))),
         requests={"gpu": 1_000},
-        run_ms=LogNormal(mean=3 * HOUR_MS, sigma=Decimal("1.2"), at_most=24 * HOUR_MS),
+        run_ms=Lognormal(mean=3 * HOUR_MS, sigma=Decimal("1.2"), at_most=24 * HOUR_MS),
         weight=20,
     ),
     JobShape(requests={"cpu": 4_000}, run_ms=None, weight=5),

@@ -18,7 +18,7 @@ from fairlead.sim.engine.job import Job
 from fairlead.sim.work.arrivals import At, Bursts, Every, Load, PerHour, Poisson, WeekPattern
 from fairlead.sim.work.description import ArrivingWork, Drawn, InTurn, WorkDescription
 from fairlead.sim.work.job_shape import JobShape
-from fairlead.sim.work.number import Empirical, Exponential, LogNormal, Uniform
+from fairlead.sim.work.number import Empirical, Exponential, Lognormal, Uniform
 from fairlead.sim.work.source import make_source
 from tests.scale_examples import scale_examples
 
@@ -36,7 +36,7 @@ TRAINING = ArrivingWork(
     shapes=(
         JobShape(
             requests={"gpu": 1_000},
-            run_ms=LogNormal(median=2 * HOUR, sigma=Decimal("1.5"), at_most=48 * HOUR),
+            run_ms=Lognormal(median=2 * HOUR, sigma=Decimal("1.5"), at_most=48 * HOUR),
             weight=Decimal("0.8"),
         ),
         JobShape(
@@ -233,7 +233,7 @@ def test_the_run_time_of_one_shape_moves_no_other() -> None:
     fixed = msgspec.structs.replace(TRAINING, arrivals=Poisson(rate=PerHour(arrivals=9)))
     single, gang = fixed.shapes
     other = msgspec.structs.replace(
-        fixed, shapes=(single, msgspec.structs.replace(gang, run_ms=LogNormal(mean=HOUR, sigma=1)))
+        fixed, shapes=(single, msgspec.structs.replace(gang, run_ms=Lognormal(mean=HOUR, sigma=1)))
     )
     differing = [
         (before.pods, after.pods)

@@ -22,7 +22,7 @@ from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import (
     Empirical,
     Exponential,
-    LogNormal,
+    Lognormal,
     Number,
     Pareto,
     Uniform,
@@ -58,10 +58,10 @@ NUMBERS: list[tuple[Number, str]] = [
         ".exponential.atMost: found 8ms, expected at least 9ms",
     ),
     (Exponential(mean=1, at_most=0), ".exponential.atMost: found 0s, expected at least 1ms"),
-    (LogNormal(sigma=1), ": found neither median nor mean, expected one of them"),
-    (LogNormal(median=1, mean=1, sigma=1), ": found both median and mean, expected one of them"),
-    (LogNormal(median=0, sigma=1), ".lognormal.median: found 0s, expected more than 0s"),
-    (LogNormal(mean=1, sigma=11), ".lognormal.sigma: found 11, expected at most 10"),
+    (Lognormal(sigma=1), ": found neither median nor mean, expected one of them"),
+    (Lognormal(median=1, mean=1, sigma=1), ": found both median and mean, expected one of them"),
+    (Lognormal(median=0, sigma=1), ".lognormal.median: found 0s, expected more than 0s"),
+    (Lognormal(mean=1, sigma=11), ".lognormal.sigma: found 11, expected at most 10"),
     (Weibull(scale=0, shape=1), ".weibull.scale: found 0s, expected more than 0s"),
     (Weibull(scale=1, shape=Decimal("0.05")), ".weibull.shape: found 0.05, expected at least 0.1"),
     (Pareto(at_least=0, alpha=1), ".pareto.atLeast: found 0s, expected at least 1ms"),
@@ -109,7 +109,6 @@ def test_shapes_that_no_job_can_have(changes: dict[str, object], problem: str) -
 ARRIVALS: list[tuple[Arrivals, str]] = [
     (At(submit_ms=()), "at.times: found no times, expected some"),
     (At(submit_ms=(5,), jobs=10**7), "at.jobs: found 10000000, expected at most 1000000"),
-    (Every(interval_ms=0), "every.interval: found 0s, expected at least 1ms"),
     (Every(interval_ms=1, jobs=10**7), "every.jobs: found 10000000, expected at most 1000000"),
     (
         Every(interval_ms=1, from_ms=9, until_ms=9),

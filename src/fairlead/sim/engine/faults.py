@@ -6,34 +6,40 @@ chance of a simulation.
 """
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from random import Random
-from typing import Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
 from fairlead.model.execution.executor import OUTCOME_WITHIN_MS, Verb
 from fairlead.model.workload import PodId
+from fairlead.sim.fields import INTERNAL, DurationMs, Factor, PositiveMs, says
 from fairlead.sim.work.number import random_stream
+
+NEVER: Final = Decimal(0)
 
 Fate: TypeAlias = Literal["done", "refused", "late", "lost"]
 
 
 class OrderFaults(msgspec.Struct, frozen=True, kw_only=True):
-    """How often, of one, an order to bind or to evict a pod goes wrong."""
+    """How often an order about one pod goes wrong: chances, which add up to 1 at most."""
 
-    refused: float = 0.0  # the cluster says no at once
-    late: float = 0.0  # it is done, but after a delay
-    lost: float = 0.0  # it is never done, and no answer comes
-    delay_ms: int = 10_000
+    refused: Annotated[Factor, says("The cluster refuses it at once.")] = NEVER
+    late: Annotated[Factor, says("The cluster does it after a delay.")] = NEVER
+    lost: Annotated[Factor, says("The cluster never does it, and no answer comes.")] = NEVER
+    delay_ms: Annotated[DurationMs, says("Of a late order.")] = 10_000
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes wrong, and how long an answer is awaited before the order is checked."""
+    """Orders that the cluster does not carry out at once; else it carries out all of them."""
 
-    bind: OrderFaults = OrderFaults()
-    evict: OrderFaults = OrderFaults()
-    patience_ms: int = OUTCOME_WITHIN_MS
-    seed: int = 0
+    bind: Annotated[OrderFaults, says("Of orders to start a pod.")] = OrderFaults()
+    evict: Annotated[OrderFaults, says("Of orders to stop a pod.")] = OrderFaults()
+    patience_ms: Annotated[
+        PositiveMs, says("After it an order without an answer is looked into.")
+    ] = OUTCOME_WITHIN_MS
+    seed: Annotated[int, INTERNAL] = 0
 
 
 class DrawnFates:
@@ -69,9 +75,9 @@ class DrawnFates:
     def _drawn(self, verb: Verb) -> Fate:
         faults, drawn = self._faults[verb], self._streams[verb].random()
         chances: Iterable[tuple[Fate, float]] = (
-            ("refused", faults.refused),
-            ("late", faults.late),
-            ("lost", faults.lost),
+            ("refused", float(faults.refused)),
+            ("late", float(faults.late)),
+            ("lost", float(faults.lost)),
         )
         for fate, chance in chances:
             if drawn < chance:

@@ -19,22 +19,6 @@ class Delays(msgspec.Struct, frozen=True, kw_only=True):
 class JobProgress:
     """One job from its first day to its end."""
 
-    __slots__ = (
-        "_accounted_ms",
-        "_delays",
-        "_unreported",
-        "_works_from_ms",
-        "done",
-        "epoch",
-        "evictions",
-        "first_start_ms",
-        "held",
-        "job",
-        "leaving",
-        "lost",
-        "running",
-    )
-
     def __init__(self, job: Job, delays: Delays) -> None:
         """Nothing is done yet, and no pod runs."""
         self.job = job

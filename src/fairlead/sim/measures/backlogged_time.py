@@ -9,8 +9,6 @@ line ends, and the moment at which a line becomes fair can be computed. All of i
 class TimeToFairness:
     """Of one queue, or of all together. Contentions of which nothing was noted were fair always."""
 
-    __slots__ = ("longest_ms", "never_fair")
-
     def __init__(self) -> None:
         """Nothing was unfair yet."""
         self.never_fair = 0  # contentions that ended before it was fair
@@ -30,26 +28,6 @@ FAIR_PART = 20
 
 class BackloggedTime:
     """One resource of one queue; resource-time in base units x ms."""
-
-    __slots__ = (
-        "_ahead",
-        "_begun_ms",
-        "_capacity_now",
-        "_due_now",
-        "_fair_since_ms",
-        "_held_now",
-        "_room",
-        "_since_ms",
-        "capacity",
-        "entitled",
-        "is_judged",
-        "is_leaf",
-        "is_open",
-        "received",
-        "span_ms",
-        "to_fairness",
-        "worst_deficit",
-    )
 
     def __init__(self, *, is_leaf: bool) -> None:
         """The queue is not backlogged at first."""

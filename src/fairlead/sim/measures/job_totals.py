@@ -17,23 +17,6 @@ from fairlead.sim.engine.job import Job
 class JobTotals:
     """What jobs came to: those of one queue, user and kind, or of several put together."""
 
-    __slots__ = (
-        "allocated",
-        "finish_time_fairness",
-        "finished",
-        "first_submit_ms",
-        "last_finish_ms",
-        "lost",
-        "oldest_unstarted_ms",
-        "slowdowns",
-        "stopped_pods",
-        "stops",
-        "submitted",
-        "unstarted",
-        "unstarted_ms",
-        "waits_ms",
-    )
-
     def __init__(self, resources: int) -> None:
         """No jobs yet."""
         self.submitted = self.finished = 0
@@ -108,8 +91,6 @@ SHORTEST_RUN_MS: Final = 10_000
 
 class JobRecord:
     """One job from its submission until it is done."""
-
-    __slots__ = ("_moment", "_pods", "entitled", "has_started", "job", "path", "requests", "totals")
 
     def __init__(
         self, job: Job, requests: Amounts, path: tuple[int, ...], totals: JobTotals

@@ -131,8 +131,6 @@ class GivenLevels:
 class QueueBook:
     """One queue: its place in the tables, and its backlogged time."""
 
-    __slots__ = ("backlogs", "children", "index", "name")
-
     def __init__(self, name: str, index: int, resources: int, *, is_leaf: bool) -> None:
         """A queue that holds and requests nothing."""
         self.name = name

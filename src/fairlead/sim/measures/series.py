@@ -5,9 +5,9 @@ Numbers that fit into 64 bits take 8 bytes; a table with larger ones is a list o
 """
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import add, sub
-from typing import Self
+from typing import Final, Self, TypeAlias
 
 import msgspec
 
@@ -97,15 +97,11 @@ class QueueSeries(msgspec.Struct, frozen=True, kw_only=True):
     evictions: tuple[int, ...]
 
 
-class SeriesTables(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of all queues; one table for each resource."""
+KINDS: Final = ("allocated", "entitled", "fair_share", "usage_e9")
+"""Of resource-time that queues have, as `QueueSeries` calls them."""
 
-    allocated: tuple[BucketTable, ...]
-    entitled: tuple[BucketTable, ...]
-    fair_share: tuple[BucketTable, ...]
-    usage_e9: tuple[BucketTable, ...]
-    evictions: BucketTable
-    capacity: tuple[BucketTable, ...]
+Tables: TypeAlias = Mapping[str, Sequence[BucketTable]]
+"""Those of `KINDS` and of ``capacity``, one for each resource, and the one of ``evictions``."""
 
 
 class Series:
@@ -116,7 +112,7 @@ class Series:
 
     def __init__(
         self,
-        tables: SeriesTables,
+        tables: Tables,
         resources: tuple[str, ...],
         queues: Mapping[str, int],
         *,
@@ -136,18 +132,13 @@ class Series:
     def of_queue(self, name: str) -> QueueSeries:
         """The buckets of one queue. Cost: buckets x resources."""
         index = self._index[name]
-        tables = self._tables
-        return QueueSeries(
-            allocated=self._columns(tables.allocated, index),
-            entitled=self._columns(tables.entitled, index),
-            fair_share=self._columns(tables.fair_share, index),
-            usage_e9=self._columns(tables.usage_e9, index),
-            evictions=tables.evictions.column(index),
-        )
+        [evictions] = self._tables["evictions"]
+        columns = {kind: self._columns(kind, index) for kind in KINDS}
+        return QueueSeries(**columns, evictions=evictions.column(index))
 
     def capacity(self) -> Columns:
         """The resource-time that the cluster had to give in each bucket."""
-        return self._columns(self._tables.capacity, 0)
+        return self._columns("capacity", 0)
 
     def begins_ms(self) -> list[int]:
         """When each bucket begins; there is one at least."""
@@ -159,13 +150,8 @@ class Series:
         """How long each bucket lasts; 0 only where no time passed at all."""
         return [min(self.bucket_ms, self.end_ms - begin_ms) for begin_ms in self.begins_ms()]
 
-    def averages(self, column: tuple[int, ...]) -> list[float]:
-        """What there was of a resource on average in each bucket; 0 where no time passed."""
-        lengths = zip(column, self.lengths_ms(), strict=True)
-        return [total / length_ms if length_ms else 0.0 for total, length_ms in lengths]
-
-    def _columns(self, tables: tuple[BucketTable, ...], index: int) -> Columns:
-        columns = [table.column(index) for table in tables]
+    def _columns(self, kind: str, index: int) -> Columns:
+        columns = [table.column(index) for table in self._tables[kind]]
         return dict(zip(self.resources, columns, strict=True))
 
 
@@ -193,23 +179,18 @@ class SeriesRecorder:
         self._bucket_ms = bucket_ms
         self._most_buckets = most_buckets
         self._closed = 0
-        self._tables = SeriesTables(
-            allocated=_empty(books.held),
-            entitled=_empty(books.entitled.table),
-            fair_share=_empty(books.fair_share.table),
-            usage_e9=_empty(books.usage_e9.table),
-            evictions=BucketTable(len(books.all)),
-            capacity=_empty(capacity),
-        )
-        self._sources = (
-            (books.held, self._tables.allocated),
-            (books.entitled.table, self._tables.entitled),
-            (books.fair_share.table, self._tables.fair_share),
-            (books.usage_e9.table, self._tables.usage_e9),
-            (capacity, self._tables.capacity),
-        )
-        for levels, _ in self._sources:
+        self._sources = {
+            "allocated": books.held,
+            "entitled": books.entitled.table,
+            "fair_share": books.fair_share.table,
+            "usage_e9": books.usage_e9.table,
+            "capacity": capacity,
+        }
+        self._evictions = BucketTable(len(books.all))
+        self._tables: dict[str, list[BucketTable]] = {"evictions": [self._evictions]}
+        for kind, levels in self._sources.items():
             levels.begin_buckets(start_ms)
+            self._tables[kind] = [BucketTable(len(row)) for row in levels.levels]
         self.full_at_ms = start_ms + bucket_ms  # when the open bucket ends
 
     def pass_until(self, at_ms: int) -> None:
@@ -235,7 +216,7 @@ class SeriesRecorder:
             self._close(at_ms)
         else:
             # What happens at the very end belongs to the bucket that ends there.
-            self._tables.evictions.widen_last(self._books.evictions)
+            self._evictions.widen_last(self._books.evictions)
         return Series(
             self._tables,
             resources,
@@ -247,26 +228,18 @@ class SeriesRecorder:
 
     def _close(self, at_ms: int) -> None:
         self._closed += 1
-        for levels, tables in self._sources:
-            for table, row in zip(tables, levels.close_bucket(at_ms), strict=True):
+        for kind, levels in self._sources.items():
+            for table, row in zip(self._tables[kind], levels.close_bucket(at_ms), strict=True):
                 table.add(row)
-        self._tables.evictions.close(list(self._books.evictions))
+        self._evictions.close(list(self._books.evictions))
 
     def _halve(self) -> None:
-        for table in self._all_tables():
-            table.halve()
+        for tables in self._tables.values():
+            for table in tables:
+                table.halve()
         self._closed //= 2
         self._bucket_ms *= 2
         self._find_end()
 
     def _find_end(self) -> None:
         self.full_at_ms = self._start_ms + (self._closed + 1) * self._bucket_ms
-
-    def _all_tables(self) -> Iterator[BucketTable]:
-        yield self._tables.evictions
-        for _, tables in self._sources:
-            yield from tables
-
-
-def _empty(levels: LevelTable) -> tuple[BucketTable, ...]:
-    return tuple(BucketTable(len(row)) for row in levels.levels)

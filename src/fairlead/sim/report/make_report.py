@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from fairlead.sim.measures.series import Columns, QueueSeries, Series
+from fairlead.sim.fields import made_as
+from fairlead.sim.measures.series import KINDS, Columns, QueueSeries, Series
 from fairlead.sim.measures.summary import Summary
 from fairlead.sim.report.measure_rows import measure_columns, measure_tables, shown_resources
 from fairlead.sim.report.report_page import (
@@ -27,7 +28,7 @@ from fairlead.sim.report.report_page import (
     ShownResource,
     WaitBins,
 )
-from fairlead.sim.results.job_table import EvictionRow
+from fairlead.sim.results.eviction_table import EvictionRow
 from fairlead.sim.results.read_result import StoredRun
 
 MOST_MEMBERS: Final = 8
@@ -238,7 +239,6 @@ class WaitCounter:
         return {"": WaitBins(counts=self._cluster), **of_queues}
 
 
-KINDS: Final = ("allocated", "entitled", "fair_share", "usage_e9")
 PERCENT_E9: Final = 10**7
 """Usage is stored in thousand millionths of the cluster, and shown in percent."""
 
@@ -382,16 +382,9 @@ class _RunMaker:
         about = self._run.about
         drawn = sorted({self._places[name] for group in groups for name in group.members})
         names = list(about.parents)
-        return RunPage(
-            name=about.name,
-            variant=about.variant,
-            policy=about.policy,
-            seed=about.seed,
-            settings=about.settings,
-            history=about.history,
-            complete=about.complete,
-            start_ms=about.start_ms,
-            end_ms=about.end_ms,
+        return made_as(
+            RunPage,
+            about,
             bucket_ms=self._bucket_ms,
             buckets=self._lines.buckets,
             queues=self._queues(),

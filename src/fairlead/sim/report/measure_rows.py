@@ -1,12 +1,12 @@
 """The measures of a run as a table: its resources with their units, its columns and rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from fairlead.model.quantity import is_gpu, is_memory_like, scale_of
-from fairlead.sim.measures.summary import ClusterMeasures, JobMeasures, QueueMeasures, Summary
+from fairlead.sim.measures.summary import JobMeasures, Summary
 from fairlead.sim.report.report_page import MeasureColumn, MeasureRow, MeasureTable, ShownResource
 
 MOST_RESOURCES: Final = 4
@@ -47,117 +47,109 @@ Number = float | None
 
 
 class _Column(msgspec.Struct, frozen=True):
-    """A column, and how a row's number is found, for one resource if it is by resource."""
+    """A column, and the fields that lead to a row's number: of the first path that the row has."""
 
     key: str
     title: str
     form: str
-    meaning: str
-    find: Callable[..., Any]
+    paths: tuple[str, ...]
+    meaning: str = ""
+
+    def find(self, row: JobMeasures, resource: str = "") -> Number:
+        """Return the number of *row*, for one resource if it is by resource; None: it has none."""
+        found = (_number_at(row, path.split("/"), resource) for path in self.paths)
+        return next((number for number in found if number is not None), None)
 
 
-def _backlogged(field: str) -> Callable[[JobMeasures, str], Any]:
-    def find(row: JobMeasures, resource: str) -> Any:
-        if not isinstance(row, QueueMeasures):
-            return None
-        return getattr(row.backlogged[resource], field)
-
-    return find
-
-
-def _worst_deficit(row: JobMeasures, resource: str) -> int | None:
-    match row:
-        case ClusterMeasures():
-            return row.worst_deficit[resource]
-        case QueueMeasures():
-            return row.backlogged[resource].worst_deficit
-    return None
+def _number_at(row: JobMeasures, steps: Sequence[str], resource: str) -> Any:
+    found: Any = row
+    for step in steps:
+        name = resource if step == RESOURCE else step
+        found = found.get(name) if isinstance(found, dict) else getattr(found, name, None)
+    return found
 
 
-def _entitled(row: JobMeasures, resource: str) -> int | None:
-    return row.entitled[resource] if isinstance(row, QueueMeasures | ClusterMeasures) else None
-
-
-def _jain(row: JobMeasures, resource: str) -> float | None:
-    return row.jain[resource] if isinstance(row, QueueMeasures | ClusterMeasures) else None
-
-
+RESOURCE: Final = "{resource}"
 _OF_JOBS: Final = (
-    _Column("submitted", "Jobs", "count", "jobs that came", lambda row: row.submitted),
-    _Column("finished", "Done", "count", "jobs that are done", lambda row: row.finished),
-    _Column(
-        "unstarted", "Never started", "count", "jobs not started", lambda row: row.unstarted.jobs
-    ),
-    _Column("wait_mean", "Wait, mean", "ms", "first start - submission", lambda r: r.wait.mean_ms),
-    _Column("wait_p50", "Wait, p50", "ms", "half waited no longer", lambda r: r.wait.p50_ms),
-    _Column("wait_p90", "Wait, p90", "ms", "90 % waited no longer", lambda r: r.wait.p90_ms),
-    _Column("wait_p99", "Wait, p99", "ms", "99 % waited no longer", lambda r: r.wait.p99_ms),
-    _Column("wait_max", "Wait, longest", "ms", "no job waited longer", lambda r: r.wait.max_ms),
+    _Column("submitted", "Jobs", "count", ("submitted",), "jobs that came"),
+    _Column("finished", "Done", "count", ("finished",), "jobs that are done"),
+    _Column("unstarted", "Never started", "count", ("unstarted/jobs",), "jobs not started"),
+    _Column("wait_mean", "Wait, mean", "ms", ("wait/mean_ms",), "first start - submission"),
+    _Column("wait_p50", "Wait, p50", "ms", ("wait/p50_ms",), "half waited no longer"),
+    _Column("wait_p90", "Wait, p90", "ms", ("wait/p90_ms",), "90 % waited no longer"),
+    _Column("wait_p99", "Wait, p99", "ms", ("wait/p99_ms",), "99 % waited no longer"),
+    _Column("wait_max", "Wait, longest", "ms", ("wait/max_ms",), "no job waited longer"),
     _Column(
         "slowdown_mean",
         "Slowdown, mean",
         "ratio",
+        ("slowdown/mean",),
         "time in the system / run time, 10 s at least",
-        lambda row: row.slowdown.mean,
     ),
     _Column(
         "finish_time_fairness",
         "Finish-time fairness",
         "ratio",
+        ("finish_time_fairness/mean",),
         "time taken / time with only what is due; below 1 is better than alone",
-        lambda row: row.finish_time_fairness.mean,
     ),
-    _Column(
-        "makespan", "Makespan", "ms", "last finish - first submission", lambda row: row.makespan_ms
-    ),
+    _Column("makespan", "Makespan", "ms", ("makespan_ms",), "last finish - first submission"),
     _Column(
         "evicted",
         "Evictions",
         "count",
+        ("preemptions/evicted",),
         "how often pods of a job were evicted for others",
-        lambda row: row.preemptions["evicted"],
     ),
     _Column(
         "moved",
         "Moves",
         "count",
+        ("preemptions/moved",),
         "how often pods of a job got another place instead of theirs",
-        lambda row: row.preemptions["moved"],
     ),
     _Column(
         "node_lost",
         "Node losses",
         "count",
+        ("preemptions/node-lost",),
         "how often pods of a job lost their places because a node was gone",
-        lambda row: row.preemptions["node-lost"],
     ),
 )
 _OF_RESOURCES: Final = (
-    _Column("allocated", "Got", "amount-time", "held", lambda r, name: r.allocated[name]),
-    _Column("entitled", "Due", "amount-time", "entitled, from change to change", _entitled),
-    _Column("utilisation", "Part of cluster", "percent", "", lambda r, name: r.utilisation[name]),
+    _Column("allocated", "Got", "amount-time", ("allocated/{resource}",), "held"),
+    _Column(
+        "entitled",
+        "Due",
+        "amount-time",
+        ("entitled/{resource}",),
+        "entitled, from change to change",
+    ),
+    _Column("utilisation", "Part of cluster", "percent", ("utilisation/{resource}",)),
     _Column(
         "received_to_entitled",
         "Got of due while waiting",
         "percent",
+        ("backlogged/{resource}/received_to_entitled",),
         "received / entitled while it asked for more than it had",
-        _backlogged("received_to_entitled"),
     ),
-    _Column("backlogged", "Time waiting", "ms", "", _backlogged("span_ms")),
+    _Column("backlogged", "Time waiting", "ms", ("backlogged/{resource}/span_ms",)),
     _Column(
         "worst_deficit",
         "Worst deficit",
         "amount-time",
+        ("worst_deficit/{resource}", "backlogged/{resource}/worst_deficit"),
         "the furthest that it ever fell behind what was due",
-        _worst_deficit,
     ),
-    _Column("jain", "Jain index", "ratio", "1 is even, near 0 is all for few", _jain),
+    _Column(
+        "jain", "Jain index", "ratio", ("jain/{resource}",), "1 is even, near 0 is all for few"
+    ),
     _Column(
         "lost",
         "Lost work",
         "amount-time",
+        ("lost/{resource}",),
         "work that had to be done anew after evictions, moves and node losses",
-        lambda row, name: row.lost[name],
     ),
 )
 

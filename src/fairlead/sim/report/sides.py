@@ -12,8 +12,9 @@ import msgspec
 
 from fairlead.errors import ResultError
 from fairlead.model.duration import format_duration, moment_text
+from fairlead.sim.fields import made_as
 from fairlead.sim.measures.spread import Spread, difference, spread
-from fairlead.sim.report.measure_rows import shown_resources
+from fairlead.sim.report.measure_rows import RESOURCE, shown_resources
 from fairlead.sim.report.report_page import ShownResource
 from fairlead.sim.results.about import HistoryMark, RunAbout
 from fairlead.sim.results.read_result import StoredRun
@@ -219,19 +220,12 @@ def _settings(about: RunAbout | ComparedSide) -> dict[str, str]:
 
 def _about(name: str, runs: Mapping[int, StoredRun]) -> ComparedSide:
     about = next(iter(runs.values())).about
-    return ComparedSide(
-        name=name,
-        variant=about.variant,
-        policy=about.policy,
-        settings=about.settings,
-        history=about.history,
-    )
+    return made_as(ComparedSide, about, name=name)
 
 
 MOST_QUEUES: Final = 100
 """Queues with the largest parts of the cluster; the result's measures have the others."""
 
-RESOURCE: Final = "{resource}"
 Key = tuple[str, str, str]
 
 
@@ -307,12 +301,7 @@ def compare(sides: Sequence[Side]) -> Comparison:
 
 
 def _by_key(spreads: Sequence[Spread]) -> dict[Key, Estimate]:
-    return {
-        (each.scope, each.name, each.measure): Estimate(
-            mean=each.mean, low=each.low, high=each.high, runs=each.runs
-        )
-        for each in spreads
-    }
+    return {(each.scope, each.name, each.measure): made_as(Estimate, each) for each in spreads}
 
 
 class _Table:

@@ -4,7 +4,6 @@ The numbers are one line of JSON. JSON has no infinity, and a share can be infin
 as ``1e999``, which every reader takes for infinite. Fractions are texts such as ``8/3``.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -15,8 +14,7 @@ import msgspec
 
 from fairlead.model.plan import Reason
 from fairlead.sim.engine.events import Cause, Evicted
-from fairlead.sim.results.files import CsvFile, damaged, read_table
-from fairlead.sim.results.job_table import EvictionRow
+from fairlead.sim.results.files import Cell, given_cells, read_rows
 
 _INFINITY: Final = msgspec.Raw(b"1e999")
 _MINUS_INFINITY: Final = msgspec.Raw(b"-1e999")
@@ -27,16 +25,6 @@ def reason_json(reason: Reason) -> str:
     plain = msgspec.to_builtins(reason, enc_hook=_exact)
     given = {name: value for name, value in plain.items() if value not in (None, ())}
     return msgspec.json.encode(_with_infinity(given)).decode()
-
-
-def reason_of(text: str) -> Reason:
-    """Return the reason that *text* describes. Raises ValueError for what is none."""
-    try:
-        return msgspec.convert(json.loads(text), Reason, dec_hook=_as_fraction)
-    except RecursionError:
-        raise ValueError("lists within lists, too deep to be read") from None
-    except ArithmeticError as wrong:
-        raise ValueError(f"no number: {wrong}") from None
 
 
 def _with_infinity(value: Any) -> Any:
@@ -55,26 +43,21 @@ def _exact(value: object) -> str:
     return str(value)
 
 
-def _as_fraction(kind: type, value: Any) -> Any:
-    return kind(value)
+class EvictionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A line: pods of a job that were evicted at one moment, and why."""
+
+    at_ms: int
+    job: str = ""
+    queue: str = ""
+    pods: int
+    cause: Cause
+    beneficiary: str | None = None  # the job for which they leave
+    code: str | None = None  # of the reason; None: their node is gone
+    reason: str | None = None  # in JSON
+    sentence: str = ""  # the reason for people
 
 
-COLUMNS: Final = (
-    "at_ms",
-    "job",
-    "queue",
-    "pods",
-    "cause",
-    "beneficiary",
-    "code",
-    "reason",
-    "sentence",
-)
-_CAUSES: Final[dict[str, Cause]] = {
-    "evicted": "evicted",
-    "moved": "moved",
-    "node-lost": "node-lost",
-}
+COLUMNS: Final = EvictionRow.__struct_fields__
 
 Phrase: TypeAlias = Callable[[Reason], str]
 """Says a reason in a sentence. Sentences are made in a higher layer, so it comes from outside."""
@@ -85,55 +68,26 @@ def code_of(reason: Reason) -> str:
     return reason.code
 
 
-class EvictionTable:
-    """Writes the evictions."""
-
-    def __init__(self, path: Path, phrase: Phrase) -> None:
-        """Begin the table anew."""
-        self._file = CsvFile(path, COLUMNS)
-        self._phrase = phrase
-
-    def add(self, evicted: Evicted) -> None:
-        """Write one line."""
-        reason = evicted.reason
-        self._file.add(
-            (
-                evicted.at_ms,
-                evicted.job.name,
-                evicted.job.queue,
-                evicted.pods,
-                evicted.cause,
-                evicted.beneficiary,
-                None if reason is None else reason.code,
-                None if reason is None else reason_json(reason),
-                "its node is gone" if reason is None else self._phrase(reason),
-            )
-        )
-
-    def close(self) -> None:
-        """Leave the table as it is."""
-        self._file.close()
+def eviction_cells(evicted: Evicted, phrase: Phrase) -> tuple[Cell, ...]:
+    """Return the line of *evicted*."""
+    reason = evicted.reason
+    return (
+        evicted.at_ms,
+        evicted.job.name,
+        evicted.job.queue,
+        evicted.pods,
+        evicted.cause,
+        evicted.beneficiary,
+        None if reason is None else reason.code,
+        None if reason is None else reason_json(reason),
+        "its node is gone" if reason is None else phrase(reason),
+    )
 
 
 def read_evictions(path: Path) -> Iterator[EvictionRow]:
     """Yield the lines of a table, one at a time."""
-    for line, cells in read_table(path, COLUMNS):
-        try:
-            row = _row(cells)
-        except (ValueError, KeyError) as wrong:
-            raise damaged(path, line, f"found no eviction: {wrong}") from None
-        yield row
 
+    def eviction(cells: list[str]) -> EvictionRow:
+        return msgspec.convert(given_cells(COLUMNS, cells), EvictionRow, strict=False)
 
-def _row(cells: list[str]) -> EvictionRow:
-    at, job, queue, pods, cause, beneficiary, _, reason, sentence = cells
-    return EvictionRow(
-        at_ms=int(at),
-        job=job,
-        queue=queue,
-        pods=int(pods),
-        cause=_CAUSES[cause],
-        beneficiary=beneficiary or None,
-        reason=reason_of(reason) if reason else None,
-        sentence=sentence,
-    )
+    return read_rows(path, COLUMNS, eviction)

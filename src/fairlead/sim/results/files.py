@@ -5,11 +5,11 @@ Tables are the same bytes on every machine. The checksum reveals a table that wa
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import file_digest
 from io import StringIO
 from pathlib import Path
-from typing import Any, Final, TextIO, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -98,16 +98,6 @@ def check_texts(cells: Iterable[Cell]) -> None:
             )
 
 
-class _PlainLines:
-    """Ends each line of a table as text files do."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, line: str) -> int:
-        return self._stream.write(line.removesuffix("\r\n") + "\n")
-
-
 def quoted(texts: Sequence[str]) -> str:
     """Return several cells as they stand in a line, without its end."""
     together = "".join(texts)
@@ -115,6 +105,7 @@ def quoted(texts: Sequence[str]) -> str:
         return ",".join(texts)  # nearly always, and quicker than a writer of tables
     check_texts(texts)
     line = StringIO()
+    # Only with this end of line does Python 3.11 quote a carriage return in a name.
     csv.writer(line, lineterminator="\r\n").writerow(texts)
     return line.getvalue().removesuffix("\r\n")
 
@@ -129,18 +120,11 @@ class CsvFile:
             self._stream = path.open("w", encoding="utf-8", newline="")
         except OSError as wrong:
             raise not_written(path, wrong) from None
-        # Only with this end of line does Python 3.11 quote a carriage return in a name.
-        self._write = csv.writer(_PlainLines(self._stream), lineterminator="\r\n").writerow
         self.add(columns)
 
     def add(self, cells: Sequence[Cell]) -> None:
         """Write one line."""
-        try:
-            length = self._write(cells)
-        except OSError as wrong:
-            raise not_written(self._path, wrong) from None
-        if length > LONGEST_CELL:  # else no cell is
-            check_texts(cells)
+        self.add_text(quoted(["" if cell is None else str(cell) for cell in cells]) + "\n")
 
     def add_text(self, lines: str) -> None:
         """Write lines that are ready, each with its end; `quoted` makes the texts in them."""
@@ -157,11 +141,27 @@ class CsvFile:
             raise not_written(self._path, wrong) from None
 
 
-def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table that begins with *columns*, each with as many cells as these.
+def read_rows(path: Path, columns: Sequence[str], read: Callable[[list[str]], T]) -> Iterator[T]:
+    """Yield what *read* makes of each row of a table that begins with *columns*.
 
-    With each comes the line on which it begins: a row with a line break in a name has several.
+    Raises `ResultError` with the line of the first row that has not as many cells, or that *read*
+    refuses by a ValueError or a LookupError.
     """
+    for line, cells in _rows(path, columns):
+        try:
+            row = read(cells)
+        except (ValueError, LookupError) as wrong:
+            raise damaged(path, line, f"found a row that cannot be: {wrong}") from None
+        yield row
+
+
+def given_cells(columns: Sequence[str], cells: Sequence[str]) -> dict[str, Any]:
+    """Return the cells that are not empty, by column."""
+    return {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
+
+
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row with the line on which it begins: one with line breaks in it has several."""
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             lines = csv.reader(stream, strict=True)
@@ -178,8 +178,3 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[s
         raise not_read(path, wrong) from None
     except (UnicodeDecodeError, csv.Error) as wrong:
         raise damaged(path, None, f"found no table: {wrong}") from None
-
-
-def number(text: str) -> int | None:
-    """Return what a cell says; None if it is empty. Raises ValueError."""
-    return int(text) if text else None

@@ -5,14 +5,12 @@ Times are milliseconds since 1970; amounts are base units. Memory: a few numbers
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from fairlead.model.plan import Reason
 from fairlead.sim.engine.events import (
     CapacityChanged,
-    Cause,
     Evicted,
     Finished,
     SimulationEvent,
@@ -25,31 +23,29 @@ from fairlead.sim.results.files import (
     LONGEST_CELL,
     CsvFile,
     check_texts,
-    damaged,
-    number,
-    quoted,
-    read_table,
+    given_cells,
+    read_rows,
 )
 
 Outcome: TypeAlias = Literal["finished", "running", "waiting"]
 
 
 class JobRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that is done, or how far it was at the end of the run.
+    """A line: a job that is done, or how far it was at the end of the run.
 
     Pod times: ``held_ms`` with a place, of which ``lost_ms`` led to nothing. What a job held of a
     resource is its request times ``held_ms``.
     """
 
-    job: str
-    queue: str
-    user: str
-    kind: str
+    job: str = ""
+    queue: str = ""
+    user: str = ""
+    kind: str = ""
     outcome: Outcome
     submit_ms: int
-    first_start_ms: int | None  # None: it never started
-    finish_ms: int | None  # None: it is not done
-    run_ms: int | None  # None: for ever
+    first_start_ms: int | None = None  # None: it never started
+    finish_ms: int | None = None  # None: it is not done
+    run_ms: int | None = None  # None: for ever
     pods: int
     min_pods: int
     priority: int
@@ -59,52 +55,14 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     requests: dict[str, int]  # of each pod; a resource that it does not ask for is left out
 
 
-class EvictionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods of a job that were evicted at one moment, and why."""
-
-    at_ms: int
-    job: str
-    queue: str
-    pods: int
-    cause: Cause
-    beneficiary: str | None  # the job for which they leave
-    reason: Reason | None  # None: their node is gone
-    sentence: str  # the reason for people
-
-
-COLUMNS: Final = (
-    "job",
-    "queue",
-    "user",
-    "kind",
-    "outcome",
-    "submit_ms",
-    "first_start_ms",
-    "finish_ms",
-    "run_ms",
-    "pods",
-    "min_pods",
-    "priority",
-    "told_to_leave",
-    "held_ms",
-    "lost_ms",
-)
-_OUTCOMES: Final[dict[str, Outcome]] = {
-    "finished": "finished",
-    "running": "running",
-    "waiting": "waiting",
-}
-
-
 def job_columns(resources: tuple[str, ...]) -> tuple[str, ...]:
     """Return the head of the table; what a pod asks for has a column for each resource."""
-    return (*COLUMNS, *(f"requests/{resource}" for resource in resources))
+    own = JobRow.__struct_fields__[:-1]
+    return (*own, *(f"requests/{resource}" for resource in resources))
 
 
 class _LiveJob:
     """What became of a job so far."""
-
-    __slots__ = ("first_start_ms", "job", "lost_ms", "moment", "pods", "told_to_leave")
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -180,48 +138,22 @@ class JobTable:
         self._write(live, event.at_ms, "finished", event.at_ms)
 
     def _write(self, live: _LiveJob, at_ms: int, outcome: Outcome, finish_ms: int | None) -> None:
-        job = live.job
-        names = quoted((job.name, job.queue, job.user, job.kind))
+        job, held_ms = live.job, live.pods * at_ms - live.moment
+        names = (job.name, job.queue, job.user, job.kind)
         times = (job.submit_ms, live.first_start_ms, finish_ms, job.run_ms)
-        times_text = ",".join(["" if time is None else str(time) for time in times])
-        held_ms = live.pods * at_ms - live.moment
-        asked = "".join([f",{job.requests.get(resource, 0)}" for resource in self._resources])
-        self._file.add_text(
-            f"{names},{outcome},{times_text},{job.pods},{job.min_pods},{job.priority},"
-            f"{live.told_to_leave},{held_ms},{live.lost_ms}{asked}\n"
-        )
+        pods = (job.pods, job.min_pods, job.priority, live.told_to_leave, held_ms, live.lost_ms)
+        asked = [job.requests.get(resource, 0) for resource in self._resources]
+        self._file.add((*names, outcome, *times, *pods, *asked))
 
 
 def read_jobs(path: Path, resources: tuple[str, ...]) -> Iterator[JobRow]:
     """Yield the jobs of a table, one at a time."""
-    for line, cells in read_table(path, job_columns(resources)):
-        try:
-            row = _row(cells, resources)
-        except (ValueError, KeyError) as wrong:
-            raise damaged(path, line, f"found no job: {wrong}") from None
-        yield row
+    *own, _ = JobRow.__struct_fields__
 
+    def job(cells: list[str]) -> JobRow:
+        amounts = map(int, cells[len(own) :])
+        requests = {name: amount for name, amount in zip(resources, amounts, strict=True) if amount}
+        row = {**given_cells(own, cells[: len(own)]), "requests": requests}
+        return msgspec.convert(row, JobRow, strict=False)
 
-def _row(cells: list[str], resources: tuple[str, ...]) -> JobRow:
-    name, queue, user, kind, outcome, submit, start, finish, run, *more = cells
-    pods, min_pods, priority, evictions, held, lost, *requests = map(int, more)
-    return JobRow(
-        job=name,
-        queue=queue,
-        user=user,
-        kind=kind,
-        outcome=_OUTCOMES[outcome],
-        submit_ms=int(submit),
-        first_start_ms=number(start),
-        finish_ms=number(finish),
-        run_ms=number(run),
-        pods=pods,
-        min_pods=min_pods,
-        priority=priority,
-        told_to_leave=evictions,
-        held_ms=held,
-        lost_ms=lost,
-        requests={
-            resource: amount for resource, amount in zip(resources, requests, strict=True) if amount
-        },
-    )
+    return read_rows(path, job_columns(resources), job)

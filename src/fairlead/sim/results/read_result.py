@@ -31,9 +31,9 @@ from fairlead.sim.results.about import (
     RunAbout,
     run_name_problem,
 )
-from fairlead.sim.results.eviction_table import read_evictions
+from fairlead.sim.results.eviction_table import EvictionRow, read_evictions
 from fairlead.sim.results.files import check_sums, damaged, read_json
-from fairlead.sim.results.job_table import EvictionRow, JobRow, read_jobs
+from fairlead.sim.results.job_table import JobRow, read_jobs
 from fairlead.sim.results.series_table import read_series
 
 _BY_CAUSE: Final = ("preemptions", "preempted_pods")

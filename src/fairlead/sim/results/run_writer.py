@@ -24,7 +24,8 @@ from fairlead.sim.results.about import (
     SUMMED_FILES,
     RunAbout,
 )
-from fairlead.sim.results.eviction_table import EvictionTable, Phrase
+from fairlead.sim.results.eviction_table import COLUMNS as EVICTION_COLUMNS
+from fairlead.sim.results.eviction_table import Phrase, eviction_cells
 from fairlead.sim.results.files import Cell, CsvFile, file_sums, not_written, write_json
 from fairlead.sim.results.job_table import JobTable
 from fairlead.sim.results.series_table import write_series
@@ -74,7 +75,8 @@ class RunWriter:
         except OSError as wrong:
             raise not_written(folder, wrong) from None
         self._jobs = JobTable(folder / JOBS_FILE, resources)
-        self._evictions = EvictionTable(folder / EVICTIONS_FILE, phrase)
+        self._evictions = CsvFile(folder / EVICTIONS_FILE, EVICTION_COLUMNS)
+        self._phrase = phrase
 
     @property
     def finished(self) -> int:
@@ -85,7 +87,7 @@ class RunWriter:
         """Take notice of what happened."""
         self._jobs(event)
         if type(event) is Evicted:
-            self._evictions.add(event)
+            self._evictions.add(eviction_cells(event, self._phrase))
 
     def end(self, about: RunAbout, summary: Summary, series: Series) -> RunAbout:
         """Write what remains, and at last what the run was, with sums of all files; return it."""

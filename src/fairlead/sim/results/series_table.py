@@ -4,26 +4,15 @@ A line without a queue has the capacity of the cluster, and one without a resour
 of a job lost their places. Lines that would hold nothing but zeros are left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from fairlead.sim.measures.series import BucketTable, Series, SeriesTables
+from fairlead.sim.measures.series import KINDS, BucketTable, Series
 from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.files import CsvFile, damaged, number, quoted, read_table
+from fairlead.sim.results.files import CsvFile, quoted, read_rows
 
-COLUMNS: Final = (
-    "begin_ms",
-    "queue",
-    "resource",
-    "allocated",
-    "entitled",
-    "fair_share",
-    "usage_e9",
-    "preemptions",
-    "capacity",
-)
-_OF_QUEUE: Final = ("allocated", "entitled", "fair_share", "usage_e9")
+COLUMNS: Final = ("begin_ms", "queue", "resource", *KINDS, "preemptions", "capacity")
 
 
 def write_series(path: Path, series: Series) -> None:
@@ -48,7 +37,7 @@ def _texts(series: Series, queue: str, begins: list[int]) -> Iterator[str]:
     of_queue = series.of_queue(queue)
     for resource in series.resources:
         names = quoted((queue, resource))
-        columns = [getattr(of_queue, kind)[resource] for kind in _OF_QUEUE]
+        columns = [getattr(of_queue, kind)[resource] for kind in KINDS]
         if not any(map(any, columns)):
             continue
         lines = zip(begins, *columns, strict=True)
@@ -67,11 +56,8 @@ def _texts(series: Series, queue: str, begins: list[int]) -> Iterator[str]:
 def read_series(path: Path, about: RunAbout) -> Series:
     """Return the series that was written. Cost and memory: buckets x queues x resources."""
     buckets = _Buckets(about)
-    for line, cells in read_table(path, COLUMNS):
-        try:
-            buckets.take(cells)
-        except (ValueError, KeyError, IndexError) as wrong:
-            raise damaged(path, line, f"found no bucket: {wrong}") from None
+    for _ in read_rows(path, COLUMNS, buckets.take):
+        pass
     return buckets.series()
 
 
@@ -85,9 +71,9 @@ class _Buckets:
         self._queues = {name: place for place, name in enumerate(about.parents)}
         self._resources = {name: place for place, name in enumerate(about.resources)}
         queues = len(self._queues)
-        self._amounts = {name: [self._zeros(queues) for _ in about.resources] for name in _OF_QUEUE}
-        self._capacity = [self._zeros(1) for _ in about.resources]
-        self._evictions = self._zeros(queues)
+        self._rows = {kind: [self._zeros(queues) for _ in about.resources] for kind in KINDS}
+        self._rows["capacity"] = [self._zeros(1) for _ in about.resources]
+        self._rows["evictions"] = [self._zeros(queues)]
 
     def take(self, cells: list[str]) -> None:
         """Put the numbers of one line to their place; raises for a line that has none."""
@@ -95,29 +81,21 @@ class _Buckets:
         bucket, rest_ms = divmod(int(begin) - self._about.start_ms, self._about.bucket_ms)
         if rest_ms or bucket < 0:
             raise ValueError(f"no bucket begins at {begin}")
-        *amounts, evictions, capacity = map(number, texts)
+        *amounts, evictions, capacity = [int(text or "0") for text in texts]
         if not queue:
-            self._capacity[self._resources[resource]][bucket][0] = capacity or 0
+            self._rows["capacity"][self._resources[resource]][bucket][0] = capacity
         elif not resource:
-            self._evictions[bucket][self._queues[queue]] = evictions or 0
+            self._rows["evictions"][0][bucket][self._queues[queue]] = evictions
         else:
             of_resource, of_queue = self._resources[resource], self._queues[queue]
-            for name, amount in zip(_OF_QUEUE, amounts, strict=True):
-                self._amounts[name][of_resource][bucket][of_queue] = amount or 0
+            for kind, amount in zip(KINDS, amounts, strict=True):
+                self._rows[kind][of_resource][bucket][of_queue] = amount
 
     def series(self) -> Series:
         """Return all that was put here."""
         about = self._about
-        packed: Mapping[str, tuple[BucketTable, ...]] = {
-            name: tuple(map(BucketTable.of_rows, tables)) for name, tables in self._amounts.items()
-        }
-        tables = SeriesTables(
-            **packed,
-            evictions=BucketTable.of_rows(self._evictions),
-            capacity=tuple(map(BucketTable.of_rows, self._capacity)),
-        )
         return Series(
-            tables,
+            {kind: list(map(BucketTable.of_rows, tables)) for kind, tables in self._rows.items()},
             about.resources,
             self._queues,
             start_ms=about.start_ms,

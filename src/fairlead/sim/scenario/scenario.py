@@ -4,6 +4,7 @@ Descriptions of work count from the start of the simulation, but the simulation 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -65,51 +66,23 @@ def _has_end(part: ArrivingWork | Backlog) -> bool:
             return part.until_ms is not None
 
 
-class JobListSource(WorkSource):
-    """Submits the jobs that a scenario lists."""
-
-    def __init__(self, work: JobList, start_ms: int) -> None:
-        """Take jobs in the order of time, which count from *start_ms*."""
-        self._work = work
-        self._start_ms = start_ms
-
-    @property
-    def name(self) -> str:
-        """The kind of every job."""
-        return self._work.name
-
-    def jobs(self) -> Iterator[Job]:
-        """Return the jobs, the same ones each time."""
-        replace, start_ms = msgspec.structs.replace, self._start_ms
-        return (replace(job, submit_ms=job.submit_ms + start_ms) for job in self._work.jobs)
+def _listed(work: JobList, start_ms: int) -> Iterator[Job]:
+    replace = msgspec.structs.replace
+    return (replace(job, submit_ms=job.submit_ms + start_ms) for job in work.jobs)
 
 
-class TraceSource(WorkSource):
-    """Submits the jobs of a log."""
-
-    def __init__(self, work: TraceWork, start_ms: int) -> None:
-        """Read nothing yet. The times of the log count from *start_ms*."""
-        self._work = work
-        self._start_ms = start_ms
-
-    @property
-    def name(self) -> str:
-        """The kind of every job, and the first part of its name."""
-        return self._work.name
-
-    def jobs(self) -> Iterator[Job]:
-        """Read the log anew. Raises `TraceError` if it cannot be used."""
-        jobs = jobs_of_trace(Path(self._work.path), self._work.rules, later_ms=self._start_ms)
-        return islice(jobs, self._work.jobs_at_most)
+def _logged(work: TraceWork, start_ms: int) -> Iterator[Job]:
+    """Read the log anew. Raises `TraceError` if it cannot be used."""
+    return islice(jobs_of_trace(Path(work.path), work.rules, later_ms=start_ms), work.jobs_at_most)
 
 
 def source_of(part: WorkPart, seed: int, start_ms: int) -> WorkSource:
     """Return the source of *part*; only the arguments, and the log of a trace, decide."""
     match part:
         case JobList():
-            return JobListSource(part, start_ms)
+            return WorkSource(part.name, partial(_listed, part, start_ms))
         case TraceWork():
-            return TraceSource(part, start_ms)
+            return WorkSource(part.name, partial(_logged, part, start_ms))
         case _:
             return make_source(part, seed, start_ms)
 

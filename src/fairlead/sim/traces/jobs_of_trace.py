@@ -31,12 +31,11 @@ TOO_MANY_PODS: Final = f"would need more than {MOST_PODS:,} pods"
 _WHOLE_CPU: Final = 1000
 
 
-class PodShape(msgspec.Struct, frozen=True, kw_only=True):
+class PodShape(NamedTuple):
     """Equal pods; ``requests`` are those of one, in base units, nothing of them 0."""
 
     pods: int
     requests: dict[str, int]
-    shares_gpu: bool  # its pods take part of a device each
 
 
 def pod_shape(rules: TraceRules, asks: Asks, pods: int) -> PodShape | str:
@@ -51,9 +50,7 @@ def pod_shape(rules: TraceRules, asks: Asks, pods: int) -> PodShape | str:
     count = _pod_count(whole, rules.pod_at_most, pods)
     if count is None:
         return TOO_MANY_PODS
-    requests = {resource: -(-amount // count) for resource, amount in whole.items()}
-    shares_gpu = requests.get(GPU, 0) % WHOLE_GPU != 0
-    return PodShape(pods=count, requests=requests, shares_gpu=shares_gpu)
+    return PodShape(count, {resource: -(-amount // count) for resource, amount in whole.items()})
 
 
 def _whole_amounts(rules: TraceRules, asks: Asks) -> dict[str, int]:
@@ -110,7 +107,6 @@ class JobMaker:
 
         Jobs come *later_ms* later than the rules say.
         """
-        self.shares_gpu = False  # whether the last job that was made does
         self._rules = rules
         self._repeated = repeated
         self._later_ms = later_ms
@@ -138,7 +134,6 @@ class JobMaker:
             return LISTED_TWICE
         if self._origin_ms is None:
             self._origin_ms = row.submit_ms
-        self.shares_gpu = shape.shares_gpu
         after_ms = (row.submit_ms - self._origin_ms) * self._submit_up // self._submit_down
         submit_ms = self._later_ms + after_ms
         if not self._rules.start_at_zero:
@@ -365,5 +360,4 @@ def _jobs(
             continue
         given += 1
         tally.given = given
-        tally.sharing_gpu += make.shares_gpu
         yield made

@@ -34,7 +34,6 @@ class TraceTally:
         self.rows = 0  # with something in them that is not a heading or a comment
         self.given = 0
         self.broken = 0
-        self.sharing_gpu = 0  # of those given: jobs that take part of a device
         self.dropped: Counter[str] = Counter()  # by reason
         self.findings: list[Finding] = []  # about the first broken rows
 
@@ -58,21 +57,6 @@ class TraceTally:
                 fix="correct or remove this row",
             )
         )
-
-    def lines(self) -> list[str]:
-        """Return the books for people, one fact a line, most frequent reason first."""
-        facts = [f"{self.file}: {_count(self.rows, 'row')}, {_count(self.given, 'job')}"]
-        if self.broken:
-            facts.append(f"broken: {_count(self.broken, 'row')}")
-        by_count = sorted(self.dropped.items(), key=lambda each: (-each[1], each[0]))
-        facts += [f"dropped: {_count(count, 'row')}, {why}" for why, count in by_count if count]
-        if self.sharing_gpu:
-            facts.append(f"share a GPU with others: {_count(self.sharing_gpu, 'job')}")
-        return facts
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 class PackedRows:

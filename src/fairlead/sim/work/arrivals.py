@@ -18,7 +18,7 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-from fairlead.sim.fields import AS_FACTOR, INTERNAL, DurationMs, Positive, says
+from fairlead.sim.fields import AS_FACTOR, INTERNAL, DurationMs, Positive, PositiveMs, says
 from fairlead.sim.work.job_shape import JobShape, mean_resource_time
 from fairlead.sim.work.number import ONE, Number, Real, Uniform, drawing, mean_number, random_stream
 from fairlead.sim.work.portable_math import log
@@ -131,7 +131,7 @@ class At(msgspec.Struct, frozen=True, kw_only=True, tag="at"):
 class Every(msgspec.Struct, frozen=True, kw_only=True, tag="every"):
     """So many jobs again and again."""
 
-    interval_ms: DurationMs
+    interval_ms: PositiveMs
     jobs: Positive = 1
     jitter_ms: Annotated[DurationMs, says("Each comes up to so much late.")] = 0
     from_ms: DurationMs = 0

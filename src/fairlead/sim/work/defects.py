@@ -15,7 +15,6 @@ from fairlead.sim.work.arrivals import (
     Arrivals,
     At,
     Bursts,
-    Every,
     Load,
     Poisson,
     WeekPattern,
@@ -28,7 +27,8 @@ from fairlead.sim.work.number import (
     Curve,
     Empirical,
     Exponential,
-    LogNormal,
+    Lognormal,
+    LognormalCurve,
     Number,
     Pareto,
     Real,
@@ -139,7 +139,7 @@ def _number_defects(
                 yield from _within(number.at_most, (*inside, "atMost"), lowest=least, write=write)
 
 
-def way_of(value: Curve | Uniform | Arrivals) -> str:
+def way_of(value: Curve | Uniform[int] | Arrivals) -> str:
     """Return the key under which the file has *value*."""
     return str(value.__struct_config__.tag)
 
@@ -150,7 +150,7 @@ def _curve_defects(curve: Curve, path: Path, write: _Write) -> Iterator[Defect]:
     match curve:
         case Exponential(mean=mean):
             middles["mean"] = mean
-        case LogNormal(sigma=sigma):
+        case Lognormal(sigma=sigma):
             yield from _within(sigma, (*inside, "sigma"), highest=_MAX_SIGMA)
             middles = _middles(curve)
             if len(middles) != 1:
@@ -173,7 +173,7 @@ def _shape_defects(shape: Real, path: Path) -> Iterator[Defect]:
     return _within(shape, path, lowest=_MIN_SHAPE, highest=_MAX_SHAPE)
 
 
-def _middles(curve: LogNormal) -> dict[str, Real]:
+def _middles(curve: LognormalCurve) -> dict[str, Real]:
     given = {"median": curve.median, "mean": curve.mean}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -212,9 +212,6 @@ def _arrival_defects(arrivals: Arrivals) -> Iterator[Defect]:
             yield Defect((*path, "times"), "found no times, expected some", "add one")
     else:
         yield from _span_defects(arrivals.from_ms, arrivals.until_ms, path)
-    if isinstance(arrivals, Every):
-        interval = (*path, "interval")
-        yield from _within(arrivals.interval_ms, interval, lowest=1, write=_length)
     if isinstance(arrivals, Poisson | Bursts):
         yield from _pattern_defects(arrivals.pattern, (*path, "pattern"))
     if not isinstance(arrivals, Poisson):

@@ -24,10 +24,11 @@ from hashlib import sha256
 from itertools import accumulate
 from math import ceil, fsum, inf, lcm
 from random import Random
-from typing import Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
+from fairlead.sim.fields import AS_POSITIVE_FACTOR
 from fairlead.sim.work.portable_math import exp, log, normal_below, normal_from, power_of
 
 Real: TypeAlias = int | Decimal
@@ -73,49 +74,75 @@ MOST: Final = 1_000_000
 """No job has more pods, and no more jobs come at once."""
 
 
-class Uniform(msgspec.Struct, frozen=True, kw_only=True, tag="uniform"):
-    """Every whole number from one bound to the other, both included, equally often."""
-
-    at_least: int
-    at_most: int
+WholeNumber_co = TypeVar("WholeNumber_co", covariant=True)  # a count, or a length of time
+RealNumber_co = TypeVar("RealNumber_co", covariant=True)
+_NO_BOUND: Final[Any] = 0
 
 
-class Exponential(msgspec.Struct, frozen=True, kw_only=True, tag="exponential"):
-    """Times without a memory; *mean* is that before the bounds."""
+class Uniform(msgspec.Struct, Generic[WholeNumber_co], frozen=True, kw_only=True, tag="uniform"):
+    """Everything between two bounds, equally often."""
 
-    mean: Real
-    at_least: int = 0
-    at_most: int | None = None
+    at_least: WholeNumber_co
+    at_most: WholeNumber_co
 
 
-class LogNormal(msgspec.Struct, frozen=True, kw_only=True, tag="lognormal"):
-    """Numbers whose logarithm is normal, as run times often are; sigma 1 is a factor of 2.7.
+class Exponential(
+    msgspec.Struct,
+    Generic[WholeNumber_co, RealNumber_co],
+    frozen=True,
+    kw_only=True,
+    tag="exponential",
+):
+    """Without a memory: the mean before the bounds."""
+
+    mean: RealNumber_co
+    at_least: WholeNumber_co = _NO_BOUND
+    at_most: WholeNumber_co | None = None
+
+
+class Lognormal(
+    msgspec.Struct,
+    Generic[WholeNumber_co, RealNumber_co],
+    frozen=True,
+    kw_only=True,
+    tag="lognormal",
+):
+    """As run times often are: median or mean, and sigma; 1 is a factor of 2.7.
 
     Either the median or the mean is given, both before the bounds.
     """
 
-    median: Real | None = None
-    mean: Real | None = None
-    sigma: Real
-    at_least: int = 0
-    at_most: int | None = None
+    median: RealNumber_co | None = None
+    mean: RealNumber_co | None = None
+    sigma: Annotated[Real, AS_POSITIVE_FACTOR]
+    at_least: WholeNumber_co = _NO_BOUND
+    at_most: WholeNumber_co | None = None
 
 
-class Weibull(msgspec.Struct, frozen=True, kw_only=True, tag="weibull"):
-    """Exponential stretched: a shape below 1 has a heavier tail, one above 1 a lighter one."""
+class Weibull(
+    msgspec.Struct,
+    Generic[WholeNumber_co, RealNumber_co],
+    frozen=True,
+    kw_only=True,
+    tag="weibull",
+):
+    """Exponential, stretched: 63 % are below the scale; a shape below 1 has a heavier tail."""
 
-    scale: Real  # 63 % are below it
-    shape: Real
-    at_least: int = 0
-    at_most: int | None = None
+    scale: RealNumber_co
+    shape: Annotated[Real, AS_POSITIVE_FACTOR]
+    at_least: WholeNumber_co = _NO_BOUND
+    at_most: WholeNumber_co | None = None
 
 
-class Pareto(msgspec.Struct, frozen=True, kw_only=True, tag="pareto"):
-    """The heaviest tail: (at_least / x) ** alpha are above x. Without at_most, no mean up to 1."""
+class Pareto(msgspec.Struct, Generic[WholeNumber_co], frozen=True, kw_only=True, tag="pareto"):
+    """The heaviest tail: (atLeast / x) ** alpha are above x.
 
-    at_least: int
-    alpha: Real
-    at_most: int | None = None
+    Without at_most there is no mean up to an alpha of 1.
+    """
+
+    at_least: WholeNumber_co
+    alpha: Annotated[Real, AS_POSITIVE_FACTOR]
+    at_most: WholeNumber_co | None = None
 
 
 class Empirical(msgspec.Struct, frozen=True, kw_only=True, tag="empirical"):
@@ -124,8 +151,10 @@ class Empirical(msgspec.Struct, frozen=True, kw_only=True, tag="empirical"):
     values: tuple[tuple[int, Real], ...]
 
 
-Curve: TypeAlias = Exponential | LogNormal | Weibull | Pareto
-Number: TypeAlias = int | Uniform | Empirical | Curve
+LognormalCurve: TypeAlias = Lognormal[int, Real]
+WeibullCurve: TypeAlias = Weibull[int, Real]
+Curve: TypeAlias = Exponential[int, Real] | LognormalCurve | WeibullCurve | Pareto[int]
+Number: TypeAlias = int | Uniform[int] | Empirical | Curve
 
 
 def highest_draw(count: Number) -> int:
@@ -181,7 +210,7 @@ def part_above(curve: Curve, x: float) -> float:
     match curve:
         case Exponential(mean=mean):
             return exp(-x / float(mean))
-        case LogNormal():
+        case Lognormal():
             return normal_below(-_deviations(curve, x))
         case Weibull():
             return exp(-min(_stretched(curve, x), _NOTHING_ABOVE))
@@ -197,7 +226,7 @@ def _area(curve: Curve, start: float, at_most: int | None) -> float:
         case Exponential(mean=mean):
             rest = 0.0 if at_most is None else part_above(curve, at_most)
             return float(mean) * (part_above(curve, start) - rest)
-        case LogNormal():
+        case Lognormal():
             rest = 0.0 if at_most is None else _lognormal_excess(curve, at_most)
             return _lognormal_excess(curve, start) - rest
         case Weibull():
@@ -207,7 +236,7 @@ def _area(curve: Curve, start: float, at_most: int | None) -> float:
             return _pareto_area(curve, start, at_most)
 
 
-def _lognormal_excess(curve: LogNormal, x: float) -> float:
+def _lognormal_excess(curve: LognormalCurve, x: float) -> float:
     """By how much a draw is above *x*, on average, counting 0 where it is below."""
     sigma = float(curve.sigma)
     deviations = _deviations(curve, x)
@@ -215,7 +244,7 @@ def _lognormal_excess(curve: LogNormal, x: float) -> float:
     return mean * normal_below(sigma - deviations) - x * normal_below(-deviations)
 
 
-def _weibull_area_until(curve: Weibull, x: float) -> float:
+def _weibull_area_until(curve: WeibullCurve, x: float) -> float:
     """The area from 0 to *x*: x * e**-t * (1 + t / (s + 1) + t**2 / ((s + 1) * (s + 2)) + ...).
 
     Here t is the number whose negative power of e is left at *x*, and s is 1 / shape. All terms
@@ -233,7 +262,7 @@ def _weibull_area_until(curve: Weibull, x: float) -> float:
     return x * exp(-stretched) * total
 
 
-def _pareto_area(curve: Pareto, start: float, at_most: int | None) -> float:
+def _pareto_area(curve: Pareto[int], start: float, at_most: int | None) -> float:
     slope = float(curve.alpha) - 1.0
     if slope == 0.0:
         assert at_most is not None
@@ -242,11 +271,11 @@ def _pareto_area(curve: Pareto, start: float, at_most: int | None) -> float:
     return curve.at_least / slope * (power_of(curve.at_least / start, slope) - rest)
 
 
-def _deviations(curve: LogNormal, x: float) -> float:
+def _deviations(curve: LognormalCurve, x: float) -> float:
     return log(x / middle_of(curve)) / float(curve.sigma)
 
 
-def _stretched(curve: Weibull, x: float) -> float:
+def _stretched(curve: WeibullCurve, x: float) -> float:
     return power_of(x / float(curve.scale), float(curve.shape))
 
 
@@ -284,7 +313,7 @@ def drawing(number: Number, stream: Random, *, lowest: int) -> Draw:
             return _bounded(number, stream, lowest)
 
 
-def middle_of(curve: LogNormal) -> float:
+def middle_of(curve: LognormalCurve) -> float:
     """The median of a lognormal curve, which also follows from its mean and sigma."""
     if curve.median is not None:
         return float(curve.median)
@@ -307,7 +336,7 @@ def _curve(curve: Curve, stream: Random) -> Callable[[], float]:
         case Exponential():
             mean = float(curve.mean)
             return lambda: -mean * log(1.0 - random())
-        case LogNormal():
+        case Lognormal():
             median, sigma = middle_of(curve), float(curve.sigma)
             return lambda: median * exp(sigma * _normal(random))
         case Weibull():

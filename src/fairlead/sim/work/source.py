@@ -1,10 +1,11 @@
 """Sources of work: they make jobs and submit them, by themselves or in answer to other jobs."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from fairlead.sim.engine.job import Job
 from fairlead.sim.work.arrivals import arrival_times
@@ -70,15 +71,17 @@ class JobMaker:
         )
 
 
-class WorkSource(Protocol):
-    """Submits jobs, each with the source's name as its kind."""
+class WorkSource:
+    """Submits jobs, each with the source's name as its kind, whatever becomes of them."""
 
-    @property
-    def name(self) -> str:
-        """The first part of the name of every job."""
+    def __init__(self, name: str, make_jobs: Callable[[], Iterator[Job]]) -> None:
+        """*make_jobs* gives all jobs in the order of time, the same ones each time."""
+        self.name = name
+        self._make_jobs = make_jobs
 
     def jobs(self) -> Iterator[Job]:
         """Begin anew, and return what is submitted by itself, in the order of time."""
+        return self._make_jobs()
 
     def on_started(self, job: Job, at_ms: int) -> Sequence[Job]:
         """What is submitted because a job of this source has got places."""
@@ -91,26 +94,11 @@ class WorkSource(Protocol):
         return ()
 
 
-class ArrivingSource(WorkSource):
-    """Submits jobs as they arrive, whatever becomes of them."""
-
-    def __init__(self, work: ArrivingWork, seed: int, start_ms: int) -> None:
-        """Take a description without defects, whose times count from *start_ms*."""
-        self._work = work
-        self._seed = seed
-        self._start_ms = start_ms
-
-    @property
-    def name(self) -> str:
-        """The first part of the name of every job."""
-        return self._work.name
-
-    def jobs(self) -> Iterator[Job]:
-        """Return the jobs, made as they are asked for; the same ones each time."""
-        work = self._work
-        times = arrival_times(work.arrivals, work.shapes, self._seed, work.name)
-        make, start_ms = JobMaker(work, self._seed).make, self._start_ms
-        return (make(start_ms + at_ms) for at_ms in islice(times, work.jobs_at_most))
+def _arriving(work: ArrivingWork, seed: int, start_ms: int) -> Iterator[Job]:
+    """Return the jobs of *work*, made as they are asked for."""
+    times = arrival_times(work.arrivals, work.shapes, seed, work.name)
+    make = JobMaker(work, seed).make
+    return (make(start_ms + at_ms) for at_ms in islice(times, work.jobs_at_most))
 
 
 class BacklogSource(WorkSource):
@@ -123,18 +111,13 @@ class BacklogSource(WorkSource):
 
     def __init__(self, work: Backlog, seed: int, start_ms: int) -> None:
         """Take a description without defects, whose times count from *start_ms*."""
+        super().__init__(work.name, self._first_jobs)
         self._work = work
         self._seed = seed
         self._start_ms = start_ms
-        self._maker = JobMaker(work, seed)
         self._started: set[str] = set()
 
-    @property
-    def name(self) -> str:
-        """The first part of the name of every job."""
-        return self._work.name
-
-    def jobs(self) -> Iterator[Job]:
+    def _first_jobs(self) -> Iterator[Job]:
         """Begin anew, and return the jobs that are there from the start."""
         self._maker = JobMaker(self._work, self._seed)
         self._started.clear()
@@ -169,19 +152,9 @@ def make_source(work: WorkDescription, seed: int, start_ms: int = 0) -> WorkSour
     """
     match work:
         case ArrivingWork():
-            return ArrivingSource(work, seed, start_ms)
+            return WorkSource(work.name, partial(_arriving, work, seed, start_ms))
         case Backlog():
             return BacklogSource(work, seed, start_ms)
-
-
-def merged(sources: Sequence[WorkSource]) -> Iterator[Job]:
-    """Yield the jobs of all sources by time, then source, then number.
-
-    Each is made when it is asked for: memory does not grow with their number. Cost of a job:
-    O(log sources).
-    """
-    # Of equal keys, merge takes the one of the earlier source first.
-    return merge(*(source.jobs() for source in sources), key=attrgetter("submit_ms"))
 
 
 class AllWork:
@@ -189,12 +162,17 @@ class AllWork:
 
     def __init__(self, sources: Sequence[WorkSource]) -> None:
         """Take sources with a name each."""
-        self._sources = tuple(sources)
         self._by_name = {source.name: source for source in sources}
 
     def jobs(self) -> Iterator[Job]:
-        """Begin all sources anew, and yield what they submit by themselves, in order of time."""
-        return merged(self._sources)
+        """Begin all sources anew, and yield their jobs by time, then source, then number.
+
+        Each is made when it is asked for: memory does not grow with their number. Cost of a job:
+        O(log sources).
+        """
+        # Of equal keys, merge takes the one of the earlier source first.
+        each = (source.jobs() for source in self._by_name.values())
+        return merge(*each, key=attrgetter("submit_ms"))
 
     def on_started(self, job: Job, at_ms: int) -> Sequence[Job]:
         """What is submitted because *job* has got places."""

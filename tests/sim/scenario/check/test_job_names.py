@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.scenario.read.read_scenario import ScenarioResult
+from fairlead.sim.scenario.read.read_scenario import SimulationFile
 from tests.sim.scenario.scenario_files import NODES, QUEUES, events, indented, read, scenario
 from tests.sim.scenario.scenario_files import told as in_short
 
 SHAPES = "shapes: [{requests: {gpu: 1}, run: 1h}]"
 
 
-def beside(folder: Path, source: str, name: str, more: str = "") -> ScenarioResult:
+def beside(folder: Path, source: str, name: str, more: str = "") -> SimulationFile:
     """A job called *name*, told on line 11, beside a source called s."""
     return read(folder, NODES + QUEUES + work(source, name) + indented(more or "seed: 1"))
 
@@ -73,7 +73,7 @@ def test_names_that_nobody_makes_are_free(tmp_path: Path, source: str, name: str
 LOG = "job_id,submit_s,run_s,gpus,queue\n7,0,60,1,a\nx-2,5,60,1,b\n"
 
 
-def beside_log(folder: Path, other: str) -> ScenarioResult:
+def beside_log(folder: Path, other: str) -> SimulationFile:
     (folder / "log.csv").write_text(LOG, encoding="utf-8")
     work = f"""
         work:

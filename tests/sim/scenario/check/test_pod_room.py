@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.errors import Finding
-from fairlead.sim.scenario.read.read_scenario import ScenarioResult
+from fairlead.sim.scenario.read.read_scenario import SimulationFile
 from tests.sim.scenario.scenario_files import indented, read
 from tests.sim.scenario.scenario_files import told as in_short
 
@@ -20,7 +20,7 @@ CLUSTER = """
     """
 
 
-def asked(folder: Path, pod: str, policies: str = "[kai, kueue]") -> ScenarioResult:
+def asked(folder: Path, pod: str, policies: str = "[kai, kueue]") -> SimulationFile:
     """Read a scenario with a job of such a pod on line 18, after one that fits."""
     work = f"""
         policies: {policies}
@@ -34,7 +34,7 @@ def asked(folder: Path, pod: str, policies: str = "[kai, kueue]") -> ScenarioRes
     return read(folder, indented(CLUSTER) + indented(work))
 
 
-def unusable(result: ScenarioResult) -> tuple[Finding, ...]:
+def unusable(result: SimulationFile) -> tuple[Finding, ...]:
     """Leave out what Kueue does not see of nodes."""
     return tuple(each for each in result.findings if each.code == "unusable")
 

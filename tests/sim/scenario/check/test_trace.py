@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.scenario.read.read_scenario import ScenarioResult
+from fairlead.sim.scenario.read.read_scenario import SimulationFile
 from tests.sim.scenario.scenario_files import NODES, QUEUES, indented, read
 
 HEAD = "job_id,submit_s,run_s,gpus,queue\n"
 
 
-def traced(folder: Path, log: str | bytes, more: str = "", name: str = "log.csv") -> ScenarioResult:
+def traced(folder: Path, log: str | bytes, more: str = "", name: str = "log.csv") -> SimulationFile:
     data = log if isinstance(log, bytes) else log.encode()
     (folder / name).write_bytes(data)
     work = f"work: [{{name: log, trace: {{path: {name}{more}}}}}]"
     return read(folder, NODES + QUEUES + indented(work))
 
 
-def told(result: ScenarioResult, folder: Path) -> list[str]:
+def told(result: SimulationFile, folder: Path) -> list[str]:
     return [
         f"{each.severity} {each.file.removeprefix(f'{folder}/')}:{each.line} {each.code}: "
         f"{each.message}"

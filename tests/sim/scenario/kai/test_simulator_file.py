@@ -86,11 +86,11 @@ def test_a_file_is_known_by_its_fields() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("Queues: [{Name: a}, {Name: a}]", 'found the queue "a" for the second time'),
-        ("Queues: [{Name: a, Parent: b}]", 'found the parent "b", which is no queue of this file'),
+        ("Queues: [{Name: a}, {Name: a}]", 'found a second queue "a", expected a name each'),
+        ("Queues: [{Name: a, Parent: b}]", 'found the parent "b", which does not exist'),
         (
             "Queues: [{Name: a, Parent: b}, {Name: b, Parent: a}]",
-            'found the queue "a", which is its own ancestor',
+            'found the parent "b", which is below this queue',
         ),
         ("Queues: [{Name: a}]\nJobs: {b: {GPUs: 1}}", 'found jobs of "b", which is no queue'),
         ("Queues: [{Parent: a}]", "Name"),

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.scenario.read.read_scenario import ScenarioResult
+from fairlead.sim.scenario.read.read_scenario import SimulationFile
 from tests.sim.scenario.scenario_files import NODES, QUEUES, WORK, indented, read, told
 
 WHATEVER = "under kueue jobs hold quota and run whatever nodes there are"
 ABOVE = f"{WHATEVER}, so utilisation may exceed 100 %"
 
 
-def under(policies: str, folder: Path, spec: str) -> ScenarioResult:
+def under(policies: str, folder: Path, spec: str) -> SimulationFile:
     return read(folder, f"  policies: {policies}\n{spec}")
 
 

@@ -27,7 +27,7 @@ from fairlead.sim.scenario.rule_sets import RULE_SETS
 from fairlead.sim.scenario.scenario import WorkPart
 from fairlead.sim.scenario.setting import Overrides
 from fairlead.sim.scenario.variant.nodes import ErrorReport, most_capacity
-from fairlead.sim.scenario.variant.queue_tree import QUEUES, QueueTree, check_queues, counted
+from fairlead.sim.scenario.variant.queue_tree import QUEUES, QueueTree, counted, tree_defects
 from fairlead.sim.work.arrivals import HOUR_MS, Arrivals, At, Every, Load
 from fairlead.sim.work.description import MOST_JOBS, ArrivingWork, expected_jobs
 from fairlead.store.text.bad_lines import END_OF_TIME_MS
@@ -42,11 +42,11 @@ def check_spec(spec: SpecForm, report: ErrorReport) -> None:
         message = "found a start within an hour, expected a full one: patterns go by hours"
         report((*_SPEC, "start"), "out-of-range", message, "write minutes and seconds as 00")
     _check_years(spec, report)
-    _check_lengths(spec, report)
     _check_cycle(spec, report)
     _check_faults(spec, report)
     _check_cluster(spec, report)
-    check_queues(spec.queues, report)
+    for wrong in tree_defects([(queue.name, queue.parent) for queue in spec.queues]):
+        report((*QUEUES, wrong.place, wrong.field), wrong.code, wrong.message, wrong.fix)
     _check_names(spec, report)
     _check_policies(spec, report)
 
@@ -71,20 +71,6 @@ def _usages(spec: SpecForm) -> Iterator[tuple[Path, UsageForm]]:
     for place, each in enumerate(spec.policies):
         if isinstance(each, PolicyForm) and each.usage is not None:
             yield (*_SPEC, "policies", place, "usage"), each.usage
-
-
-def _check_lengths(spec: SpecForm, report: ErrorReport) -> None:
-    lengths: list[tuple[Path, int | None]] = [
-        ((*_SPEC, "duration"), spec.duration_ms),
-        ((*_SPEC, "cycle", "atMostEvery"), spec.cycle.at_most_every_ms),
-        ((*_SPEC, "cycle", "every"), spec.cycle.every_ms),
-        ((*_SPEC, "cycle", "lookAgain"), spec.cycle.look_again_ms),
-        ((*_SPEC, "faults", "patience"), spec.faults.patience_ms if spec.faults else None),
-        *(((*path, "fetchInterval"), usage.fetch_interval_ms) for path, usage in _usages(spec)),
-    ]
-    for path, length_ms in lengths:
-        if length_ms == 0:
-            report(path, "out-of-range", "found 0s, expected more", "write 1ms or more")
 
 
 def _check_cycle(spec: SpecForm, report: ErrorReport) -> None:

@@ -4,20 +4,21 @@ The reader, the JSON Schema and the modules that build a simulation all go by th
 """
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
-from typing import Annotated, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Final, Generic, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from fairlead.manifest.text.path import Path
 from fairlead.policy.contract import PolicyName
+from fairlead.sim.engine.faults import Faults
 from fairlead.sim.fields import (
     AsWritten,
     DurationMs,
     Factor,
     Positive,
     PositiveFactor,
+    PositiveMs,
     Quantities,
     TimeMs,
     Whole,
@@ -25,70 +26,35 @@ from fairlead.sim.fields import (
 )
 from fairlead.sim.traces.trace_rules import TraceRules
 from fairlead.sim.work.arrivals import At, Every, WeekPattern
-from fairlead.sim.work.number import MOST, ONE
-
-WholeNumber = TypeVar("WholeNumber")
-RealNumber = TypeVar("RealNumber")
-
-
-class UniformForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True):
-    """Everything between two bounds, equally often."""
-
-    at_least: WholeNumber
-    at_most: WholeNumber
-
-
-class ExponentialForm(msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True):
-    """Without a memory: the mean before the bounds."""
-
-    mean: RealNumber
-    at_least: WholeNumber | None = None
-    at_most: WholeNumber | None = None
+from fairlead.sim.work.number import (
+    MOST,
+    ONE,
+    Exponential,
+    Lognormal,
+    Pareto,
+    RealNumber_co,
+    Uniform,
+    Weibull,
+    WholeNumber_co,
+)
 
 
-class LognormalForm(msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True):
-    """As run times often are: median or mean, and sigma; 1 is a factor of 2.7."""
-
-    median: RealNumber | None = None
-    mean: RealNumber | None = None
-    sigma: PositiveFactor
-    at_least: WholeNumber | None = None
-    at_most: WholeNumber | None = None
-
-
-class WeibullForm(msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True):
-    """Exponential, stretched: 63 % are below the scale; a shape below 1 has a heavier tail."""
-
-    scale: RealNumber
-    shape: PositiveFactor
-    at_least: WholeNumber | None = None
-    at_most: WholeNumber | None = None
-
-
-class ParetoForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True):
-    """The heaviest tail: (atLeast / x) ** alpha are above x."""
-
-    at_least: WholeNumber
-    alpha: PositiveFactor
-    at_most: WholeNumber | None = None
-
-
-class SeenForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True):
+class SeenForm(msgspec.Struct, Generic[WholeNumber_co], frozen=True, kw_only=True):
     """A value that was seen, and how often against the others."""
 
-    value: WholeNumber
+    value: WholeNumber_co
     weight: Factor = ONE
 
 
-class DrawnForm(msgspec.Struct, Generic[WholeNumber, RealNumber], frozen=True, kw_only=True):
+class DrawnForm(msgspec.Struct, Generic[WholeNumber_co, RealNumber_co], frozen=True, kw_only=True):
     """Drawn anew for each job, in exactly one of these ways."""
 
-    uniform: UniformForm[WholeNumber] | None = None
-    exponential: ExponentialForm[WholeNumber, RealNumber] | None = None
-    lognormal: LognormalForm[WholeNumber, RealNumber] | None = None
-    weibull: WeibullForm[WholeNumber, RealNumber] | None = None
-    pareto: ParetoForm[WholeNumber] | None = None
-    values: tuple[SeenForm[WholeNumber], ...] | None = None
+    uniform: Uniform[WholeNumber_co] | None = None
+    exponential: Exponential[WholeNumber_co, RealNumber_co] | None = None
+    lognormal: Lognormal[WholeNumber_co, RealNumber_co] | None = None
+    weibull: Weibull[WholeNumber_co, RealNumber_co] | None = None
+    pareto: Pareto[WholeNumber_co] | None = None
+    values: tuple[SeenForm[WholeNumber_co], ...] | None = None
 
 
 DrawnTime: TypeAlias = DrawnForm[DurationMs, DurationMs]
@@ -122,7 +88,7 @@ class JobForm(msgspec.Struct, frozen=True, kw_only=True):
     pods: PodCount = 1
     min_pods: Annotated[PodCount | None, says("Fewer than pods: elastic; else a gang.")] = None
     requests: Annotated[Quantities, says("Of each pod.")]
-    run_ms: Annotated[DurationMs | Literal["forever"], says("With all of its pods.")]
+    run_ms: Annotated[PositiveMs | Literal["forever"], says("With all of its pods.")]
     asked_ms: Annotated[DurationMs | None, says("The run time that its owner asks for.")] = None
     priority: int = 0
     preemptible: bool = True
@@ -218,7 +184,6 @@ def written_jobs(work: Sequence[WorkForm]) -> Iterator[tuple[Path, JobForm | Sha
 API_VERSION: Final = "fairlead/v1"
 KIND: Final = "Scenario"
 MOST_NODES: Final = 50_000  # of one group
-NEVER: Final = Decimal(0)
 CYCLE_MS: Final = 1000  # the least time between cycles where the scenario says none
 FIRST_MONDAY_MS: Final = 1_767_571_200_000  # 2026-01-05T00:00:00Z
 
@@ -249,7 +214,7 @@ class NodeChangeForm(msgspec.Struct, frozen=True, kw_only=True):
 
     at_ms: Annotated[DurationMs, says("Since the start.")]
     lose: Annotated[tuple[str, ...], says("Names of nodes, or of groups for all of them.")] = ()
-    for_ms: Annotated[DurationMs | None, says("Lost nodes are back after it; else never.")] = None
+    for_ms: Annotated[PositiveMs | None, says("Lost nodes are back after it; else never.")] = None
     add: NodeGroupForm | None = None
 
 
@@ -295,7 +260,7 @@ class UsageForm(msgspec.Struct, frozen=True, kw_only=True):
     charge: Annotated[Literal["all", "over-quota"] | None, says("Which use counts.")] = None
     sum: Literal["exact", "sampled"] | None = None
     resolution_ms: Annotated[DurationMs | None, says("Between two samples.")] = None
-    fetch_interval_ms: Annotated[DurationMs, says("How often the scheduler asks.")] = 60_000
+    fetch_interval_ms: Annotated[PositiveMs, says("How often the scheduler asks.")] = 60_000
 
 
 class PolicyForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -317,10 +282,10 @@ class CycleForm(msgspec.Struct, frozen=True, kw_only=True):
     """When the scheduler looks."""
 
     at_most_every_ms: Annotated[
-        DurationMs | None, says("Between cycles, when something changed; else 1s.")
+        PositiveMs | None, says("Between cycles, when something changed; else 1s.")
     ] = None
-    every_ms: Annotated[DurationMs | None, says("A fixed period instead.")] = None
-    look_again_ms: Annotated[DurationMs, says("Where time alone may change a decision.")] = 60_000
+    every_ms: Annotated[PositiveMs | None, says("A fixed period instead.")] = None
+    look_again_ms: Annotated[PositiveMs, says("Where time alone may change a decision.")] = 60_000
 
 
 class PodsForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -331,32 +296,13 @@ class PodsForm(msgspec.Struct, frozen=True, kw_only=True):
     restart_ms: Annotated[DurationMs, says("In addition, after an eviction.")] = 0
 
 
-class OrderFaultsForm(msgspec.Struct, frozen=True, kw_only=True):
-    """How often an order about one pod goes wrong: chances, which add up to 1 at most."""
-
-    refused: Annotated[Factor, says("The cluster refuses it at once.")] = NEVER
-    late: Annotated[Factor, says("The cluster does it after a delay.")] = NEVER
-    lost: Annotated[Factor, says("The cluster never does it, and no answer comes.")] = NEVER
-    delay_ms: Annotated[DurationMs, says("Of a late order.")] = 10_000
-
-
-class FaultsForm(msgspec.Struct, frozen=True, kw_only=True):
-    """Orders that the cluster does not carry out at once; else it carries out all of them."""
-
-    bind: Annotated[OrderFaultsForm, says("Of orders to start a pod.")] = OrderFaultsForm()
-    evict: Annotated[OrderFaultsForm, says("Of orders to stop a pod.")] = OrderFaultsForm()
-    patience_ms: Annotated[
-        DurationMs, says("After it an order without an answer is looked into.")
-    ] = 30_000
-
-
 class SpecForm(msgspec.Struct, frozen=True, kw_only=True):
     """What to simulate."""
 
     start_ms: Annotated[
         TimeMs, says("A full hour of 1970 to 2200; else Monday 2026-01-05T00:00:00Z.")
     ] = FIRST_MONDAY_MS
-    duration_ms: Annotated[DurationMs | None, says("Else until all work is done.")] = None
+    duration_ms: Annotated[PositiveMs | None, says("Else until all work is done.")] = None
     seed: Annotated[Whole, says("Same seed, same results.")] = 0
     cluster: ClusterForm = ClusterForm()
     queues: Annotated[tuple[QueueForm, ...], says("Or else manifests.")] = ()
@@ -366,7 +312,7 @@ class SpecForm(msgspec.Struct, frozen=True, kw_only=True):
     policies: tuple[PolicyName | PolicyForm, ...] = ()
     cycle: CycleForm = CycleForm()
     pods: PodsForm = PodsForm()
-    faults: Annotated[FaultsForm | None, says("Orders that go wrong; else none.")] = None
+    faults: Annotated[Faults | None, says("Orders that go wrong; else none.")] = None
     usage: UsageForm | None = None
     work: tuple[WorkForm, ...]
 

@@ -32,7 +32,7 @@ from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.scenario.kai.rule_set import kai_address_book
-from fairlead.sim.scenario.variant.queue_tree import MOST_LEVELS, first_too_deep, in_circles
+from fairlead.sim.scenario.variant.queue_tree import tree_defects
 from fairlead.sim.work.source import WorkSource
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding
@@ -150,26 +150,12 @@ def _jobs(cursor: Cursor) -> Iterator[SimulatedJobs]:
 
 def _check_names(read: KaiSimulation, top: Cursor) -> None:
     """Report queues that are listed twice, and names of queues that do not exist."""
-    parents = {queue.name: queue.parent for queue in read.queues}
-    circles, too_deep = in_circles(parents), first_too_deep(parents)
-    seen: set[str] = set()
-    for at, queue in enumerate(read.queues):
-        path = (_as_written(top, "Queues"), at)
-        if queue.name in seen:
-            message = f"found the queue {quote(queue.name)} for the second time"
-            top.error(path, "duplicate-object", message, "rename one of them")
-        elif queue.parent is not None and queue.parent not in parents:
-            message = f"found the parent {quote(queue.parent)}, which is no queue of this file"
-            top.error(path, "missing-parent", message, "name one of its queues, or none")
-        elif queue.name in circles:
-            message = f"found the queue {quote(queue.name)}, which is its own ancestor"
-            top.error(path, "cycle", message, "remove one of the parents")
-        elif queue.name == too_deep:
-            message = f"found a queue with {MOST_LEVELS:,} above it, expected fewer levels"
-            top.error(path, "too-deep", message, "leave out levels in between")
-        seen.add(queue.name)
+    for wrong in tree_defects([(queue.name, queue.parent) for queue in read.queues]):
+        path = (_as_written(top, "Queues"), wrong.place)
+        top.error(path, wrong.code, wrong.message, wrong.fix)
+    names = {queue.name for queue in read.queues}
     for jobs in read.jobs:
-        if jobs.queue not in parents:
+        if jobs.queue not in names:
             message = f"found jobs of {quote(jobs.queue)}, which is no queue of this file"
             place = (_as_written(top, "Jobs"), jobs.queue)
             top.error(place, "missing-reference", message, "name one of its queues")
@@ -223,7 +209,7 @@ def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> No
         state,
         policy,
         WorkloadMaker(state, kai_address_book(state)),
-        _AllAtOnce(asked),
+        WorkSource("jobs", lambda: _all_jobs(asked)),
         rules,
         lambda _: None,
         past_use=PastUse(state, UsageInterest(usage, _CYCLE_MS)),
@@ -231,26 +217,19 @@ def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> No
     ).run()
 
 
-class _AllAtOnce(WorkSource):
-    """All jobs of a file, there from the start."""
-
-    name = "jobs"
-
-    def __init__(self, asked: KaiSimulation) -> None:
-        self._asked = asked
-
-    def jobs(self) -> Iterator[Job]:
-        for group in self._asked.jobs:
-            for number in range(group.jobs if group.pods else 0):
-                yield Job(
-                    name=f"{group.queue}-{number}",
-                    queue=group.queue,
-                    submit_ms=0,
-                    run_ms=None,
-                    pods=group.pods,
-                    min_pods=group.pods,
-                    requests={_GPU: group.gpus * _DEVICE},
-                )
+def _all_jobs(asked: KaiSimulation) -> Iterator[Job]:
+    """Yield all jobs of a file, there from the start."""
+    for group in asked.jobs:
+        for number in range(group.jobs if group.pods else 0):
+            yield Job(
+                name=f"{group.queue}-{number}",
+                queue=group.queue,
+                submit_ms=0,
+                run_ms=None,
+                pods=group.pods,
+                min_pods=group.pods,
+                requests={_GPU: group.gpus * _DEVICE},
+            )
 
 
 def _cluster(asked: KaiSimulation) -> ClusterState:

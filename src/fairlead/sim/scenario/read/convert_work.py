@@ -1,7 +1,6 @@
 """From the work of a scenario file to descriptions of sources, with every defect at its line."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path as FilePath
 from typing import Any, Final
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.sim.engine.job import Job
-from fairlead.sim.fields import GPU, full_name, in_file
+from fairlead.sim.fields import GPU, full_name, in_file, made_as
 from fairlead.sim.scenario.form.scenario_form import (
     ArrivalsForm,
     BurstsForm,
@@ -41,15 +40,7 @@ from fairlead.sim.work.arrivals import (
 from fairlead.sim.work.defects import work_defects
 from fairlead.sim.work.description import ArrivingWork, Backlog, Drawn, InTurn, Names
 from fairlead.sim.work.job_shape import JobShape
-from fairlead.sim.work.number import (
-    Empirical,
-    Exponential,
-    LogNormal,
-    Number,
-    Pareto,
-    Uniform,
-    Weibull,
-)
+from fairlead.sim.work.number import Empirical, Number
 
 WAYS: Final = ("uniform", "exponential", "lognormal", "weibull", "pareto", "values")
 
@@ -60,56 +51,31 @@ def ways_given(drawn: DrawnForm[int, Any]) -> list[str]:
 
 
 def number_of(value: int | DrawnForm[int, Any]) -> Number:
-    """Return what is drawn; of a form in several ways, by the first."""
+    """Return what is drawn; of a form in several ways, by the first; in none, 1."""
     if isinstance(value, int):
         return value
-    if value.uniform is not None:
-        return Uniform(at_least=value.uniform.at_least, at_most=value.uniform.at_most)
     if value.values is not None:
         return Empirical(values=tuple((seen.value, seen.weight) for seen in value.values))
-    if (form := value.pareto) is not None:
-        return Pareto(at_least=form.at_least, alpha=form.alpha, at_most=form.at_most)
-    return _curve(value)
-
-
-def _curve(value: DrawnForm[int, int | Decimal]) -> Number:
-    if (curve := value.exponential) is not None:
-        return Exponential(mean=curve.mean, at_least=curve.at_least or 0, at_most=curve.at_most)
-    if (shaped := value.weibull) is not None:
-        return Weibull(
-            scale=shaped.scale,
-            shape=shaped.shape,
-            at_least=shaped.at_least or 0,
-            at_most=shaped.at_most,
-        )
-    form = value.lognormal
-    if form is None:
-        return 1  # no way at all, which is reported
-    return LogNormal(
-        median=form.median,
-        mean=form.mean,
-        sigma=form.sigma,
-        at_least=form.at_least or 0,
-        at_most=form.at_most,
-    )
+    found: Number = next((getattr(value, way) for way in ways_given(value)), 1)
+    return found
 
 
 def trace_rules(source: str, form: TraceForm) -> TraceRules:
     """Return the rules; jobs are called after the *source*, so that two traces do not collide."""
-    given = {name: getattr(form, name) for name in TraceRules.__struct_fields__}
     queues, columns = form.queues, form.columns
     if columns is not None:
         amounts = {full_name(name): column for name, column in columns.amounts.items()}
         columns = replace(columns, amounts=amounts)
-    given |= {
-        "columns": columns,
-        "submit_scale": Fraction(form.submit_scale),
-        "run_scale": Fraction(form.run_scale),
-        "queues": replace(queues, others=queues.others or None, untold=queues.untold or None),
-        "job_kind": source,
-        "name_prefix": f"{source}-",
-    }
-    return TraceRules(**given)
+    return made_as(
+        TraceRules,
+        form,
+        columns=columns,
+        submit_scale=Fraction(form.submit_scale),
+        run_scale=Fraction(form.run_scale),
+        queues=replace(queues, others=queues.others or None, untold=queues.untold or None),
+        job_kind=source,
+        name_prefix=f"{source}-",
+    )
 
 
 _KINDS: Final = ("jobs", "arrivals", "backlog", "trace")
@@ -231,15 +197,13 @@ class WorkConverter:
             message = "found no single queue, expected one: a backlog belongs to one queue"
             self._error((*path, "queue"), "missing-field", message, "name one queue")
             return None
-        return Backlog(
+        return made_as(
+            Backlog,
+            work.backlog,
             name=work.name,
             queue=work.queue,
             user=self._names(work.user or "", (*path, "user")) or "",
             shapes=tuple(map(_shape, work.shapes)),
-            keep=work.backlog.keep,
-            jobs=work.backlog.jobs,
-            from_ms=work.backlog.from_ms,
-            until_ms=work.backlog.until_ms,
             jobs_at_most=work.at_most,
         )
 
@@ -258,38 +222,21 @@ class WorkConverter:
                 return Drawn(names=tuple((names.drawn or {}).items()))
 
     def _arrivals(self, form: ArrivalsForm, path: Path) -> Arrivals | None:
-        if self._only(form, _ARRIVALS, path, "arrivals") is None:
-            return None
-        if form.at is not None or form.every is not None:
-            return form.at or form.every
-        if form.poisson is not None:
-            return self._poisson(form.poisson, (*path, "poisson"))
-        assert form.bursts is not None
-        return self._bursts(form.bursts, (*path, "bursts"))
-
-    def _poisson(self, form: PoissonForm, path: Path) -> Poisson | None:
-        rate = self._rate(form, path)
+        way = self._only(form, _ARRIVALS, path, "arrivals")
+        if way is None or way in ("at", "every"):
+            return form.at or form.every if way else None
+        by_chance: PoissonForm | BurstsForm = getattr(form, way)
+        inside = (*path, way)
+        rate = self._rate(by_chance, inside)
         if rate is None:
             return None
-        return Poisson(
-            rate=rate,
-            pattern=self._from_start(form.pattern),
-            from_ms=form.from_ms,
-            until_ms=form.until_ms,
-        )
-
-    def _bursts(self, form: BurstsForm, path: Path) -> Bursts | None:
-        rate = self._rate(form, path)
-        if rate is None or not self._is_drawn_in_one_way(form.jobs, (*path, "jobs")):
+        pattern = self._from_start(by_chance.pattern)
+        if isinstance(by_chance, PoissonForm):
+            return made_as(Poisson, by_chance, rate=rate, pattern=pattern)
+        if not self._is_drawn_in_one_way(by_chance.jobs, (*inside, "jobs")):
             return None
-        return Bursts(
-            rate=rate,
-            jobs=number_of(form.jobs),
-            spread_ms=form.spread_ms,
-            pattern=self._from_start(form.pattern),
-            from_ms=form.from_ms,
-            until_ms=form.until_ms,
-        )
+        jobs = number_of(by_chance.jobs)
+        return made_as(Bursts, by_chance, rate=rate, pattern=pattern, jobs=jobs)
 
     def _rate(self, form: PoissonForm | BurstsForm, path: Path) -> Rate | None:
         given = {"perHour": form.per_hour, "load": form.load}
@@ -347,24 +294,16 @@ class WorkConverter:
             self._error((*path, "name"), "duplicate-entry", message, "rename one of them")
             return None
         self.job_places[name] = path
-        if form.run_ms == 0:
-            self._error((*path, "run"), "out-of-range", "found 0, expected more", "write 1ms")
-            return None
-        return Job(
+        return made_as(
+            Job,
+            form,
             name=name,
             queue=queue,
             user=form.user or (work.user if isinstance(work.user, str) else ""),
             kind=work.name,
             submit_ms=form.at_ms,
             run_ms=form.run_ms if isinstance(form.run_ms, int) else None,
-            pods=form.pods,
             min_pods=form.min_pods or form.pods,
-            requests=form.requests,
-            priority=form.priority,
-            preemptible=form.preemptible,
-            checkpoint_ms=form.checkpoint_ms,
-            asked_ms=form.asked_ms,
-            node_labels=form.node_labels,
         )
 
     def _trace(self, work: WorkForm, path: Path) -> TraceWork | None:
@@ -385,15 +324,10 @@ class WorkConverter:
 
 
 def _shape(form: ShapeForm) -> JobShape:
-    return JobShape(
+    return made_as(
+        JobShape,
+        form,
         pods=number_of(form.pods),
-        min_pods=form.min_pods,
-        requests=form.requests,
         run_ms=None if isinstance(form.run_ms, str) else number_of(form.run_ms),
         asked_ms=None if form.asked_ms is None else number_of(form.asked_ms),
-        priority=form.priority,
-        preemptible=form.preemptible,
-        checkpoint_ms=form.checkpoint_ms,
-        node_labels=form.node_labels,
-        weight=form.weight,
     )

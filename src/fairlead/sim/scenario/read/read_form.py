@@ -22,6 +22,7 @@ from fairlead.sim.fields import (
     FACTOR,
     MORE_THAN_ANY,
     MOST_BASE_UNITS,
+    POSITIVE_DURATION,
     POSITIVE_FACTOR,
     QUANTITIES,
     TIME,
@@ -197,11 +198,13 @@ def _formed(at: Cursor, written: Mapping, key: str, form: str, usual: Any) -> An
         return _quantities(at, written, key, usual)
     if form == AS_WRITTEN:
         return _as_written(at, written, key, usual)
-    assert form == DURATION, form
+    assert form in (DURATION, POSITIVE_DURATION), form
     length_ms = at.duration(key, usual)
     if isinstance(length_ms, int) and length_ms < 0:
         message = f"found {describe(written.get(key))}, expected 0 or more"
         at.error(key, "out-of-range", message, "remove the sign")
+    elif length_ms == 0 and form == POSITIVE_DURATION:
+        at.error(key, "out-of-range", "found 0s, expected more", "write 1ms or more")
     return length_ms
 
 

@@ -72,14 +72,15 @@ _ROOM: Final[Mapping[Kind, str]] = {
 }
 
 
-class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a file. ``scenario`` is None exactly when some finding is an error."""
+class SimulationFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a file: one of the two, or neither exactly when some finding is an error."""
 
-    scenario: Scenario | None
-    findings: tuple[Finding, ...]
+    scenario: Scenario | None = None
+    peer: PeerSimulation | None = None
+    findings: tuple[Finding, ...] = ()
 
 
-def read_scenario(path: str, also: Sequence[PolicyName] = ()) -> ScenarioResult:
+def read_scenario(path: str, also: Sequence[PolicyName] = ()) -> SimulationFile:
     """Read the scenario in the file at *path*, and the manifests that it names.
 
     It is read under the rule sets that it lists, and under those of *also*, which become variants
@@ -97,14 +98,14 @@ def scenario_of(
     also: Sequence[PolicyName],
     findings: Findings,
     asked: Sequence[str] = (),
-) -> ScenarioResult:
+) -> SimulationFile:
     """Return the scenario in *documents*, which were read from *path* with these *findings*.
 
     Where *asked* names variants or rule sets, only their results are checked for being misleading.
     """
     document = _only_scenario(documents, path, findings)
     if document is None or findings.has_errors:
-        return ScenarioResult(scenario=None, findings=tuple(findings))
+        return SimulationFile(findings=tuple(findings))
     folder = str(FilePath(path).parent)
     reading = _Reading(document, folder, tuple(also), findings, frozenset(asked))
     scenario = reading.scenario()
@@ -114,7 +115,7 @@ def scenario_of(
     in_order = sorted(
         reported, key=lambda each: (each.file != document.source.file, each.line or 0)
     )
-    return ScenarioResult(
+    return SimulationFile(
         scenario=None if has_errors else scenario, findings=tuple(dict.fromkeys(in_order))
     )
 
@@ -372,14 +373,6 @@ def _has(loaded: Sequence[_Loaded], policy: PolicyName) -> bool:
     return any(each.variant.policy == policy for each in loaded)
 
 
-class SimulationFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a file: one of the two, or neither if some finding is an error."""
-
-    scenario: Scenario | None = None
-    peer: PeerSimulation | None = None
-    findings: tuple[Finding, ...] = ()
-
-
 def read_simulation(
     path: str, also: Sequence[PolicyName] = (), asked: Sequence[str] = ()
 ) -> SimulationFile:
@@ -399,10 +392,10 @@ def read_simulation(
         peer = reader.read_simulator_file(documents[0], findings)
         return SimulationFile(peer=None if findings.has_errors else peer, findings=tuple(findings))
     result = scenario_of(documents, path, also, findings, asked)
-    reported = tuple(
+    reported = (
         _with_fix_for_one_file(each) if each.file == path else each for each in result.findings
     )
-    return SimulationFile(scenario=result.scenario, findings=reported)
+    return msgspec.structs.replace(result, findings=tuple(reported))
 
 
 def _with_fix_for_one_file(finding: Finding) -> Finding:

@@ -102,9 +102,6 @@ def check_changes(cluster: ClusterForm, first: Sequence[str], report: ErrorRepor
             report(path, "missing-field", "found neither lose nor add", "add one of them")
         if change.for_ms is not None and not change.lose:
             report((*path, "for"), "contradiction", "found for without lose", "remove it")
-        if change.for_ms == 0:
-            message = "found 0s, expected more: nodes cannot be back when they are lost"
-            report((*path, "for"), "out-of-range", message, "write 1ms or more")
         for at, name in enumerate(change.lose):
             if name not in known:
                 hint = did_you_mean(name, known) or "name a node or a group of nodes"

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from fairlead.errors import ManifestError
 from fairlead.manifest.load import LoadResult, load
@@ -12,7 +14,6 @@ from fairlead.model.duration import format_duration
 from fairlead.model.execution.after_plan import let_foreign_pods_leave
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy, PolicyName, Settings, make_policy
-from fairlead.sim.engine.faults import Faults, OrderFaults
 from fairlead.sim.engine.job_progress import Delays
 from fairlead.sim.engine.live_jobs import Listener
 from fairlead.sim.engine.past_use import PastUse, UsageInterest
@@ -21,7 +22,6 @@ from fairlead.sim.engine.simulation_rules import NodeChange, SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.scenario.form.scenario_form import (
     CYCLE_MS,
-    OrderFaultsForm,
     PolicyForm,
     SpecForm,
     UsageForm,
@@ -129,30 +129,17 @@ def _moment(at_ms: int) -> str:
     return f"{moment}.{milliseconds:03}Z"
 
 
-class Prepared:
+class Prepared(NamedTuple):
     """All parts of one run. Time passes in them: each is for one simulation only."""
 
-    def __init__(
-        self,
-        *,
-        state: ClusterState,
-        settings: Settings,
-        policy: Policy,
-        maker: WorkloadMaker,
-        work: AllWork,
-        rules: SimulationRules,
-        node_changes: tuple[NodeChange, ...],
-        past_use: PastUse | None,
-    ) -> None:
-        """Hold the parts; `prepare` makes them."""
-        self.state = state
-        self.settings = settings
-        self.policy = policy
-        self.maker = maker
-        self.work = work
-        self.rules = rules
-        self.node_changes = node_changes
-        self.past_use = past_use
+    state: ClusterState
+    settings: Settings
+    policy: Policy
+    maker: WorkloadMaker
+    work: AllWork
+    rules: SimulationRules
+    node_changes: tuple[NodeChange, ...]
+    past_use: PastUse | None
 
     def simulation(self, listener: Listener, watcher: Watcher | None = None) -> Simulation:
         """Return the simulation at its start; *watcher* is called before time passes."""
@@ -214,27 +201,7 @@ def _rules(spec: SpecForm) -> SimulationRules:
         look_again_ms=spec.cycle.look_again_ms,
         grace_ms=spec.pods.grace_ms,
         delays=Delays(start_up_ms=spec.pods.start_up_ms, restart_ms=spec.pods.restart_ms),
-        faults=_faults(spec),
-    )
-
-
-def _faults(spec: SpecForm) -> Faults | None:
-    if spec.faults is None:
-        return None
-    return Faults(
-        bind=_order_faults(spec.faults.bind),
-        evict=_order_faults(spec.faults.evict),
-        patience_ms=spec.faults.patience_ms,
-        seed=spec.seed,
-    )
-
-
-def _order_faults(form: OrderFaultsForm) -> OrderFaults:
-    return OrderFaults(
-        refused=float(form.refused),
-        late=float(form.late),
-        lost=float(form.lost),
-        delay_ms=form.delay_ms,
+        faults=None if spec.faults is None else replace(spec.faults, seed=spec.seed),
     )
 
 

@@ -5,14 +5,14 @@ resource that no queue names is *free*: every queue may have all of it, and only
 Where no queue has a guarantee, nothing is free, and the whole cluster is divided by weight.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.sim.fields import added_up
 from fairlead.sim.scenario.form.scenario_form import ClusterForm, QueueForm
-from fairlead.sim.scenario.variant.nodes import ErrorReport, first_capacity, most_capacity
+from fairlead.sim.scenario.variant.nodes import first_capacity, most_capacity
 
 MOST_LEVELS: Final = 2000
 """Of queues below each other: no company is that deep, and every job is counted at each of them."""
@@ -137,25 +137,37 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-def check_queues(queues: Sequence[QueueForm], report: ErrorReport) -> None:
-    """Report queues that form no tree: a second one of a name, a missing parent, a cycle."""
-    by_name: dict[str, QueueForm] = {}
-    for place, queue in enumerate(queues):
-        if by_name.setdefault(queue.name, queue) is not queue:
-            message = f"found a second queue {quote(queue.name)}, expected a name each"
-            report((*QUEUES, place, "name"), "duplicate-object", message, "rename one of them")
-    parents = {name: queue.parent for name, queue in by_name.items()}
+class TreeDefect(NamedTuple):
+    """What is wrong with one of several queues, by its place: in a field, with code and fix."""
+
+    place: int
+    field: str
+    code: str
+    message: str
+    fix: str
+
+
+def tree_defects(queues: Sequence[tuple[str, str | None]]) -> Iterator[TreeDefect]:
+    """Yield why queues, each with its parent, form no tree: no two of a name, and no cycle."""
+    parents: dict[str, str | None] = {}
+    for name, parent in queues:
+        parents.setdefault(name, parent)
     circles, too_deep = in_circles(parents), first_too_deep(parents)
-    for place, queue in enumerate(queues):
-        if queue.parent is None:
+    seen: set[str] = set()
+    for place, (name, parent) in enumerate(queues):
+        if name in seen:
+            message = f"found a second queue {quote(name)}, expected a name each"
+            yield TreeDefect(place, "name", "duplicate-object", message, "rename one of them")
+        seen.add(name)
+        if parent is None:
             continue
-        if queue.parent not in by_name:
-            hint = did_you_mean(queue.parent, by_name) or "add it, or remove parent"
-            message = f"found the parent {quote(queue.parent)}, which does not exist"
-            report((*QUEUES, place, "parent"), "missing-parent", message, hint)
-        elif queue.name in circles:
-            message = f"found the parent {quote(queue.parent)}, which is below this queue"
-            report((*QUEUES, place, "parent"), "cycle", message, "remove one of the parents")
-        elif queue.name == too_deep:
+        if parent not in parents:
+            hint = did_you_mean(parent, parents) or "add it, or remove parent"
+            message = f"found the parent {quote(parent)}, which does not exist"
+            yield TreeDefect(place, "parent", "missing-parent", message, hint)
+        elif name in circles:
+            message = f"found the parent {quote(parent)}, which is below this queue"
+            yield TreeDefect(place, "parent", "cycle", message, "remove one of the parents")
+        elif name == too_deep:
             message = f"found a queue with {MOST_LEVELS:,} above it, expected fewer levels"
-            report((*QUEUES, place, "parent"), "too-deep", message, "leave out levels in between")
+            yield TreeDefect(place, "parent", "too-deep", message, "leave out levels in between")
