@@ -50,7 +50,6 @@ from fairlead.usage.queue_use import (
     Sums,
     Usage,
     billionths_by_column,
-    billionths_by_level,
     lanes_with_inner_queues,
 )
 from fairlead.usage.running_sum import RunningSum, SumState
@@ -233,22 +232,18 @@ class Ledger:
         *,
         charge: Charge = "all",
         parents: Mapping[QueueName, QueueName | None] | None = None,
-        wholes: Mapping[QueueName, Sums] | None = None,
     ) -> dict[QueueName, Sums]:
         """What every queue used, in billionths of the cluster's capacity over the same window.
 
-        With *parents*, inner queues are there too, each the sum of what is below it. With *wholes*
-        as well, a queue with a parent is a part of what the parent had instead. A caller gives, for
-        each parent, that capacity over the same window: resource-time, decayed to *now_ms* by the
-        same rules, as another ledger says of a queue that held it. To the nearest billionth; a
-        credit is 0, and so is any part of nothing.
+        With *parents*, inner queues are there too, each the sum of what is below it. To the nearest
+        billionth; a credit is 0, and so is any part of nothing.
 
-        Raises UsageError if entries later than *now_ms* were taken, where parents run in a circle,
-        and for a parent that *wholes* has not, or not on every resource.
+        Raises UsageError if entries later than *now_ms* were taken, and where parents run in a
+        circle.
         """
         later = self._later(now_ms)
         if later is not None:
-            return later.normalised(now_ms, charge=charge, parents=parents, wholes=wholes)
+            return later.normalised(now_ms, charge=charge, parents=parents)
         span = self._timeline.span(now_ms)
         accounts = self._accounts.items()
         if charge == "all":
@@ -258,15 +253,7 @@ class Ledger:
         if parents is not None:
             used = lanes_with_inner_queues(used, parents)
         columns = self._lanes.columns_of_wholes(used.values())
-        capacity = self._capacity_over(span)
-        if parents is None or wholes is None:
-            return billionths_by_column(used, columns, capacity)
-        weighted = {
-            name: tuple(self._timeline.weighted(each, now_ms) for each in whole)
-            for name, whole in wholes.items()
-        }
-        rows = dict(zip(used, zip(*columns, strict=True), strict=True))
-        return billionths_by_level(rows, capacity, parents, weighted)
+        return billionths_by_column(used, columns, self._capacity_over(span))
 
     def unknown(self, now_ms: int) -> tuple[str, ...]:
         """The resources of which there was no capacity in the window that ends at *now_ms*."""
