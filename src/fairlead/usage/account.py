@@ -30,16 +30,16 @@ class Account:
     are named have their own sums; usage without a user is charged to the queue alone.
     """
 
-    _guarantee: Limits | None  # None: no entry says what it is
+    guarantee: Limits | None  # None: no entry says what it is
 
     def __init__(self, moment: Moment, count: int) -> None:
         """An account in which nothing has been held before *moment*."""
         self.sums = self.above = RunningSum(moment)
         self.users: dict[str, RunningSum] = {}
         self.is_removed = False
-        self._held: dict[str, Amounts] = {}
+        self.held: dict[str, Amounts] = {}
         self._nothing: Amounts = (0,) * count
-        self._guarantee = None
+        self.guarantee = None
         self._grants: set[Granted] = set()  # those of the last moment of a grant
 
     @classmethod
@@ -56,9 +56,9 @@ class Account:
             self.above = RunningSum.resumed(state.above)
         self.users = {user: RunningSum.resumed(sums) for user, sums in state.users.items()}
         self.is_removed = state.is_removed
-        self._held = dict(state.held)
+        self.held = dict(state.held)
         self._nothing = (0,) * count
-        self._guarantee = state.guarantee
+        self.guarantee = state.guarantee
         self._grants = set(state.grants)
 
     def state(self) -> AccountState:
@@ -68,8 +68,8 @@ class Account:
             above=None if self.above is self.sums else self.above.state(),
             users={user: sums.state() for user, sums in self.users.items()},
             is_removed=self.is_removed,
-            held=self._held,
-            guarantee=self._guarantee,
+            held=self.held,
+            guarantee=self.guarantee,
             grants=self._grants,
         )
 
@@ -79,25 +79,25 @@ class Account:
 
         An entry has an amount of every resource, and 0 beside others may mean that none was set.
         """
-        if self._guarantee is None:
+        if self.guarantee is None:
             return frozenset()
-        some = {place for place, amount in enumerate(self._guarantee) if amount != 0}
-        return some or set(range(len(self._guarantee)))
+        some = {place for place, amount in enumerate(self.guarantee) if amount != 0}
+        return some or set(range(len(self.guarantee)))
 
     def hold(self, moment: Moment, lanes: Lanes, user: str, amounts: Amounts) -> None:
         """From *moment* on *user* holds *amounts*."""
         self.is_removed = False
         if any(amounts):
-            self._held[user] = amounts
+            self.held[user] = amounts
         else:
-            self._held.pop(user, None)
+            self.held.pop(user, None)
         self._set_levels(moment, lanes)
         if user:
             self._sums_of(moment, user).set_levels(moment, lanes.packed(amounts))
 
-    def guarantee(self, moment: Moment, lanes: Lanes, amounts: Limits) -> None:
+    def set_guarantee(self, moment: Moment, lanes: Lanes, amounts: Limits) -> None:
         """From *moment* on *amounts* are guaranteed."""
-        self._guarantee = amounts
+        self.guarantee = amounts
         if self.above is self.sums and amounts != self._nothing:
             self.above = RunningSum.resumed(self.sums.state())
         self._set_levels(moment, lanes)
@@ -124,8 +124,8 @@ class Account:
     def remove(self, moment: Moment) -> None:
         """From *moment* on nothing is held by anybody, and nothing is guaranteed."""
         self.is_removed = True
-        self._held.clear()
-        self._guarantee = None
+        self.held.clear()
+        self.guarantee = None
         for sums in self.all_sums():
             sums.set_levels(moment, 0)
 
@@ -144,13 +144,13 @@ class Account:
         return [self.sums] if self.above is self.sums else [self.sums, self.above]
 
     def _set_levels(self, moment: Moment, lanes: Lanes) -> None:
-        if len(self._held) == 1:
-            (held,) = self._held.values()
+        if len(self.held) == 1:
+            (held,) = self.held.values()
         else:
-            held = tuple(map(sum, zip(*self._held.values(), strict=True))) or self._nothing
+            held = tuple(map(sum, zip(*self.held.values(), strict=True))) or self._nothing
         self.sums.set_levels(moment, lanes.packed(held))
         if self.above is not self.sums:
-            guarantee = self._nothing if self._guarantee is None else self._guarantee
+            guarantee = self._nothing if self.guarantee is None else self.guarantee
             above = tuple(map(above_guarantee, held, guarantee))
             self.above.set_levels(moment, lanes.packed(above))
 

@@ -131,6 +131,24 @@ class Ledger:
             if place in now or self._guaranteed_until_ms.get(place, since_ms) > since_ms
         )
 
+    def levels(self, at_ms: int) -> list[Held | Guarantee | Capacity]:
+        """Return what holds after all entries taken, as entries of *at_ms*, by name.
+
+        A queue that holds nothing has an entry, too. Cost: O(queues and users).
+        """
+        levels: list[Held | Guarantee | Capacity] = []
+        if self._capacity is not None:
+            amounts = self._lanes.values(self._capacity.levels)
+            levels.append(Capacity(at_ms=at_ms, amounts=amounts))
+        for queue, account in sorted(self._accounts.items()):
+            if account.guarantee is not None:
+                levels.append(Guarantee(at_ms=at_ms, queue=queue, amounts=account.guarantee))
+        nothing = {"": (0,) * len(self.resources)}
+        for queue, account in sorted(self._accounts.items()):
+            for user, amounts in sorted((account.held or nothing).items()):
+                levels.append(Held(at_ms=at_ms, queue=queue, user=user, amounts=amounts))
+        return levels
+
     def copy(self) -> "Ledger":
         """Return an independent ledger that answers, and continues, as this one."""
         window, half_life_ms, resolution_ms = self._timeline.settings
@@ -181,7 +199,7 @@ class Ledger:
                 self._check_amounts(entry.amounts)
                 account, moment = self._charged(entry.queue, entry.at_ms)
                 self._end_guarantee(account, entry.at_ms)
-                account.guarantee(moment, self._lanes, entry.amounts)
+                account.set_guarantee(moment, self._lanes, entry.amounts)
             case Granted():
                 self._check_count(len(entry.resource_time))
                 check_grant(entry)

@@ -18,7 +18,7 @@ import msgspec
 from fairlead.errors import UsageError
 from fairlead.model.axes import QueueName
 from fairlead.store.file.checked_rows import FIRST_KEY, LAST_KEY, CheckedRows, TableName
-from fairlead.store.file.checkpoints import Checkpoints, Levels
+from fairlead.store.file.checkpoints import Checkpoints
 from fairlead.store.file.database import (
     ImmutableFile,
     check_structure,
@@ -378,9 +378,10 @@ class UsageStore:
 
     def _walk(self, begin: int | None) -> None:
         """Take all entries from the key *begin* on. Raises UsageError for a contradiction."""
-        levels = Levels() if begin is None else self._checkpoints.levels_until(begin - 1)
-        for _, entry in self._journal.read(None if begin is None else begin - 1):
-            levels.take(entry)
+        before = FIRST_KEY - 1 if begin is None else begin - 1
+        ledger = self._checkpoints.ledger_until(before)
+        for _, entry in self._journal.read(before):
+            ledger.take(entry)
 
     def _drop_computed(self, key: int) -> None:
         """Delete what was computed from entries at *key* or later, because those have changed."""
