@@ -67,7 +67,7 @@ class UsageStore:
         self._journal = Journal(connection)
         self._checkpoints = Checkpoints(connection, self._journal)
         self._notes = FileNotes(connection)
-        self._taken: TakenLedger | None = None
+        self._taken: dict[str, TakenLedger] = {}  # by what they count, and how
 
     @classmethod
     def open(
@@ -218,7 +218,7 @@ class UsageStore:
                 taken.position = key
             # The levels at the begin have a key before it; the next row may be one of those.
             taken.position = min(taken.position, self._journal.last_key() or taken.position)
-            self._taken = taken
+            self._taken[taken.ledger.counts_by] = taken
             return taken.ledger
 
     def save_snapshot(self, ledger: Ledger, rules: UsageRules) -> None:
@@ -227,8 +227,8 @@ class UsageStore:
         A file has one snapshot; it replaces the one before. Removed queues without usage in the
         window are dropped. Raises UsageError for any other ledger, whose entries are not known.
         """
-        taken = self._taken
-        if taken is None or taken.ledger is not ledger or not taken.counts_by(rules):
+        taken = self._taken.get(Ledger.by(self.resources, rules).counts_by)
+        if taken is None or taken.ledger is not ledger:
             raise UsageError("only the last ledger that a store returned can be saved in it")
         if ledger.newest_ms is not None:
             # No earlier moment is asked for any more; at a later one they have faded, too.
@@ -352,9 +352,10 @@ class UsageStore:
 
         Its position is not after *until*.
         """
-        taken, self._taken = self._taken, None  # kept again only when all went well
+        counts_by = Ledger.by(self.resources, rules).counts_by
+        taken = self._taken.pop(counts_by, None)  # kept again only when all went well
         rewritten = self._notes.facts.rewritten
-        if taken is None or not taken.serves(rules, self.resources, rewritten):
+        if taken is None or taken.rewritten != rewritten:
             taken = saved_ledger(self._connection, rules, self.resources, rewritten)
         if taken is None or taken.begin_ms > begin_ms or taken.position > until:
             return None
