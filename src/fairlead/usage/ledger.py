@@ -30,7 +30,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Self
 
 from fairlead.errors import UsageError
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.usage.account import Account, AccountState
 from fairlead.usage.entries import (
     Capacity,
@@ -192,21 +192,20 @@ class Ledger:
         """
         match entry:
             case Held():
-                self._check_amounts(entry.amounts)
+                check_amounts(entry.amounts, self.resources)
                 account, moment = self._charged(entry.queue, entry.at_ms)
                 account.hold(moment, self._lanes, entry.user, entry.amounts)
             case Guarantee():
-                self._check_amounts(entry.amounts)
+                check_amounts(entry.amounts, self.resources)
                 account, moment = self._charged(entry.queue, entry.at_ms)
                 self._end_guarantee(account, entry.at_ms)
                 account.set_guarantee(moment, self._lanes, entry.amounts)
             case Granted():
-                self._check_count(len(entry.resource_time))
-                check_grant(entry)
+                check_grant(entry, self.resources)
                 account, moment = self._charged(entry.queue, entry.at_ms)
                 account.grant(moment, self._lanes, entry, self._weighted(entry))
             case Capacity():
-                self._check_amounts(entry.amounts)
+                check_amounts(entry.amounts, self.resources)
                 self._take_capacity(entry)
             case _:
                 self._check_rare(entry)
@@ -368,21 +367,6 @@ class Ledger:
         elif entry.queue in self._accounts:
             _check_order(entry.at_ms, self._accounts[entry.queue].sums.at_ms)
 
-    def _check_amounts(self, amounts: tuple[int | None, ...]) -> None:
-        """Raise UsageError for amounts that are negative, or longer than a lane holds."""
-        if len(amounts) != len(self.resources):
-            self._check_count(len(amounts))
-        for amount in amounts:
-            if amount is not None and not 0 <= amount < TOO_MUCH:
-                check_amount(amount)
-
-    def _check_count(self, count: int) -> None:
-        if count != len(self.resources):
-            raise UsageError(
-                f"an entry has {count} amounts, but there are {len(self.resources)} resources: "
-                f"{', '.join(self.resources)}"
-            )
-
     def _check_gap(self, gap: Gap) -> None:
         if gap.since_ms > gap.at_ms:
             raise UsageError(f"a gap begins at {gap.since_ms} ms, after its end at {gap.at_ms} ms")
@@ -429,21 +413,34 @@ class Ledger:
         return self._lanes.wholes(self._capacity.over(span))
 
 
-def check_amount(amount: int) -> None:
-    """Raise UsageError for an amount that is negative, or more than a ledger counts."""
-    if amount < 0:
-        raise UsageError(f"the amount {amount} of a resource is negative")
-    if amount >= TOO_MUCH:
+def check_amounts(amounts: Limits, resources: tuple[str, ...], *, may_lack: bool = False) -> None:
+    """Raise UsageError for amounts that no ledger of *resources* takes, or that are too few."""
+    if len(amounts) != len(resources):
+        _check_count(len(amounts), resources, may_lack=may_lack)
+    for amount in amounts:
+        if amount is None or 0 <= amount < TOO_MUCH:
+            continue
+        if amount < 0:
+            raise UsageError(f"the amount {amount} of a resource is negative")
         raise UsageError(f"the amount {amount} of a resource is too large, {_TOO_LARGE}")
 
 
-def check_grant(entry: Granted) -> None:
-    """Raise UsageError for a grant of more than a ledger counts."""
+def check_grant(entry: Granted, resources: tuple[str, ...], *, may_lack: bool = False) -> None:
+    """Raise UsageError for a grant that no ledger of *resources* takes, or of too few."""
+    _check_count(len(entry.resource_time), resources, may_lack=may_lack)
     for each in entry.resource_time:
         if abs(each) >= TOO_MUCH:
             raise UsageError(
                 f"the grant of {each} to queue {entry.queue} is too large, {_TOO_LARGE}"
             )
+
+
+def _check_count(count: int, resources: tuple[str, ...], *, may_lack: bool) -> None:
+    if count > len(resources) or (count < len(resources) and not may_lack):
+        raise UsageError(
+            f"an entry has {count} amounts, but there are {len(resources)} resources: "
+            f"{', '.join(resources)}"
+        )
 
 
 def _check_order(at_ms: int, last_ms: int | None) -> None:

@@ -29,7 +29,6 @@ from fairlead.store.file.database import (
     read_transaction,
     sqlite_errors,
 )
-from fairlead.store.file.entry_amounts import check_amounts
 from fairlead.store.file.file_notes import FileNotes, ImportNote
 from fairlead.store.file.journal import Journal, first_key, moment_of
 from fairlead.store.file.saved_ledger import (
@@ -38,8 +37,17 @@ from fairlead.store.file.saved_ledger import (
     save_ledger,
     saved_ledger,
 )
-from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Renamed
-from fairlead.usage.ledger import Ledger
+from fairlead.usage.entries import (
+    Capacity,
+    Entry,
+    Forgiven,
+    Gap,
+    Granted,
+    Guarantee,
+    Held,
+    Renamed,
+)
+from fairlead.usage.ledger import Ledger, check_amounts, check_grant
 from fairlead.usage.roll_up import RolledUp, pieces, rolled_up
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at
@@ -368,7 +376,11 @@ class UsageStore:
         return TakenLedger(ledger, begin_ms, position, self._notes.facts.rewritten)
 
     def _append(self, entries: Sequence[Entry]) -> None:
-        check_amounts(entries, self.resources)
+        for entry in entries:  # missing amounts are 0
+            if isinstance(entry, Held | Capacity | Guarantee):
+                check_amounts(entry.amounts, self.resources, may_lack=True)
+            elif isinstance(entry, Granted):
+                check_grant(entry, self.resources, may_lack=True)
         last_key = self._journal.last_key()
         first = min(self._journal.write(entries, last_key))
         is_older = last_key is not None and first < last_key
