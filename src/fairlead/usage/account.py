@@ -1,26 +1,13 @@
 """What one queue is charged with, and the users inside it."""
 
-from collections.abc import Mapping, Set
-from typing import NamedTuple
+from collections.abc import Set
 
 from fairlead.model.axes import Amounts, Limits
 from fairlead.usage.entries import Granted
 from fairlead.usage.lanes import Lanes
 from fairlead.usage.queue_use import above_guarantee
-from fairlead.usage.running_sum import RunningSum, SumState
+from fairlead.usage.running_sum import RunningSum
 from fairlead.usage.timeline import Moment
-
-
-class AccountState(NamedTuple):
-    """All that an account knows, for it to be written down and taken up again."""
-
-    sums: SumState
-    above: SumState | None  # None: the same
-    users: Mapping[str, SumState]
-    is_removed: bool
-    held: Mapping[str, Amounts]
-    guarantee: Limits | None  # None: no entry says what it is
-    grants: Set[Granted]
 
 
 class Account:
@@ -32,46 +19,25 @@ class Account:
 
     guarantee: Limits | None  # None: no entry says what it is
 
-    def __init__(self, moment: Moment, count: int) -> None:
-        """An account in which nothing has been held before *moment*."""
-        self.sums = self.above = RunningSum(moment)
+    def __init__(self, sums: RunningSum, count: int) -> None:
+        """An account that has used *sums*; so far nothing is held."""
+        self.sums = self.above = sums
         self.users: dict[str, RunningSum] = {}
         self.is_removed = False
         self.held: dict[str, Amounts] = {}
-        self._nothing: Amounts = (0,) * count
         self.guarantee = None
-        self._grants: set[Granted] = set()  # those of the last moment of a grant
+        self.grants: Set[Granted] = frozenset()  # those of the last moment of a grant
+        self._nothing: Amounts = (0,) * count
 
-    @classmethod
-    def resumed(cls, state: AccountState, count: int) -> "Account":
-        """An account that goes on from *state*, and answers as the one that it was taken from."""
-        resumed = cls.__new__(cls)
-        resumed.resume(state, count)
-        return resumed
-
-    def resume(self, state: AccountState, count: int) -> None:
-        """Forget everything and go on from *state*."""
-        self.sums = self.above = RunningSum.resumed(state.sums)
-        if state.above is not None:
-            self.above = RunningSum.resumed(state.above)
-        self.users = {user: RunningSum.resumed(sums) for user, sums in state.users.items()}
-        self.is_removed = state.is_removed
-        self.held = dict(state.held)
-        self._nothing = (0,) * count
-        self.guarantee = state.guarantee
-        self._grants = set(state.grants)
-
-    def state(self) -> AccountState:
-        """All that is known now; good until the next change."""
-        return AccountState(
-            sums=self.sums.state(),
-            above=None if self.above is self.sums else self.above.state(),
-            users={user: sums.state() for user, sums in self.users.items()},
-            is_removed=self.is_removed,
-            held=self.held,
-            guarantee=self.guarantee,
-            grants=self._grants,
-        )
+    def copy(self) -> "Account":
+        """Return an independent account that answers, and continues, as this one."""
+        copy = Account(self.sums.copy(), len(self._nothing))
+        if self.above is not self.sums:
+            copy.above = self.above.copy()
+        copy.users = {user: sums.copy() for user, sums in self.users.items()}
+        copy.is_removed, copy.held = self.is_removed, self.held.copy()
+        copy.guarantee, copy.grants = self.guarantee, self.grants
+        return copy
 
     @property
     def guaranteed(self) -> Set[int]:
@@ -99,7 +65,7 @@ class Account:
         """From *moment* on *amounts* are guaranteed."""
         self.guarantee = amounts
         if self.above is self.sums and amounts != self._nothing:
-            self.above = RunningSum.resumed(self.sums.state())
+            self.above = self.sums.copy()
         self._set_levels(moment, lanes)
 
     def grant(self, moment: Moment, lanes: Lanes, entry: Granted, weighted: Amounts) -> None:
@@ -107,9 +73,9 @@ class Account:
 
         *weighted* is what *entry* weighs at that moment.
         """
-        if entry in self._grants:
+        if entry in self.grants:
             return
-        self._grants = {each for each in self._grants if each.at_ms == entry.at_ms} | {entry}
+        self.grants = {each for each in self.grants if each.at_ms == entry.at_ms} | {entry}
         granted = lanes.packed(weighted)
         for sums in self._queue_sums():
             sums.add(moment, granted)

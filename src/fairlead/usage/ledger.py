@@ -31,7 +31,7 @@ from typing import Final, Literal, NamedTuple, Self
 
 from fairlead.errors import UsageError
 from fairlead.model.axes import Amounts, Limits, QueueName
-from fairlead.usage.account import Account, AccountState
+from fairlead.usage.account import Account
 from fairlead.usage.entries import (
     Capacity,
     Entry,
@@ -71,7 +71,7 @@ class LedgerState(NamedTuple):
     last_gap: Gap | None
     guaranteed_until_ms: Mapping[int, int]
     capacity: SumState | None
-    accounts: Mapping[QueueName, AccountState]
+    accounts: Mapping[QueueName, Account]
 
 
 class Ledger:
@@ -170,7 +170,7 @@ class Ledger:
             last_gap=self._last_gap,
             guaranteed_until_ms=self._guaranteed_until_ms,
             capacity=None if self._capacity is None else self._capacity.state(),
-            accounts={name: account.state() for name, account in self._accounts.items()},
+            accounts=self._accounts,
         )
 
     def resume(self, state: LedgerState) -> None:
@@ -180,10 +180,7 @@ class Ledger:
         self._last_gap = state.last_gap
         self._guaranteed_until_ms = dict(state.guaranteed_until_ms)
         self._capacity = None if state.capacity is None else RunningSum.resumed(state.capacity)
-        count = len(self.resources)
-        self._accounts = {
-            name: Account.resumed(each, count) for name, each in state.accounts.items()
-        }
+        self._accounts = {name: account.copy() for name, account in state.accounts.items()}
 
     def take(self, entry: Entry) -> None:
         """Write one entry down, or raise UsageError and change nothing.
@@ -327,7 +324,7 @@ class Ledger:
         account = self._accounts.get(queue)
         if account is None:
             moment = self._moment(at_ms)
-            account = self._accounts[queue] = Account(moment, len(self.resources))
+            account = self._accounts[queue] = Account(RunningSum(moment), len(self.resources))
             return account, moment
         if at_ms < account.sums.at_ms:
             _check_order(at_ms, account.sums.at_ms)
