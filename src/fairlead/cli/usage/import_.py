@@ -3,9 +3,10 @@
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -26,7 +27,7 @@ from fairlead.cli.usage.record import (
     read_reason,
     read_who,
 )
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, StoreError
 from fairlead.explain.text.names import printable
 from fairlead.model.axes import QueueName
 from fairlead.model.duration import moment_text
@@ -213,18 +214,50 @@ class _Signed(NamedTuple):
 
 @contextmanager
 def _added_to(found: Record) -> Iterator[UsageStore]:
-    """Open the store, or create one, which is removed again if anything is raised inside."""
-    is_new = not found.path.exists()
-    try:
+    """Open the store, or create one that gets its name only if nothing is raised inside.
+
+    A new store is written in a folder beside its place, so a failed import leaves nothing behind.
+    Raises StoreError, also if another program creates the same file meanwhile.
+    """
+    if found.path.exists():
         with opened(found, writes=True, makes=True) as record:
             yield record
-    except BaseException:
-        if is_new:
-            made = os.path.realpath(found.path)  # a link may lead to where nothing was
-            for name in (made, f"{made}-wal", f"{made}-shm"):
-                with suppress(OSError):
-                    Path(name).unlink()
-        raise
+        return
+    path = Path(os.path.realpath(found.path))  # a link may lead to where nothing is yet
+    try:
+        with TemporaryDirectory(prefix=".fairlead-import-", dir=path.parent) as folder:
+            new = Path(folder) / path.name
+            try:
+                staged = msgspec.structs.replace(found, path=new)
+                with opened(staged, writes=True, makes=True) as record:
+                    yield record
+                _put_in_place(new, path)
+            except StoreError as wrong:
+                raise StoreError(str(wrong).replace(str(new), str(found.path))) from wrong
+    except OSError as wrong:
+        raise StoreError(
+            f"usage store {found.path}: it cannot be created ({wrong.strerror or wrong}); make "
+            "sure that its folder exists and that this user may write there"
+        ) from wrong
+
+
+def _put_in_place(new: Path, path: Path) -> None:
+    if new.with_name(f"{new.name}-wal").exists():  # SQLite removes it once all is in the file
+        raise StoreError(
+            f"usage store {new}: it could not be finished; free some space on its disk and try "
+            "again"
+        )
+    if path.exists():
+        raise StoreError(
+            f"usage store {new}: another program created it meanwhile, so nothing was imported; "
+            "import it again"
+        )
+    new.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # else the name may be gone after a loss of power
+    finally:
+        os.close(folder)
 
 
 def _tell(added: Sequence[Entry], count: int) -> None:
