@@ -357,49 +357,6 @@ def test_an_inner_queue_that_is_charged_itself_has_that_as_well() -> None:
     assert parts == {A: (100_000_000,), TOP: (400_000_000,)}
 
 
-def test_by_level_a_queue_is_a_part_of_what_its_parent_had() -> None:
-    """Top had 4 GPUs for an hour and 8 for another: 12 GPU-hours, of which a used 2 and b 4.
-
-    Top has no parent, and is a part of the cluster: 6 of 20. So is c, which used 10 of 20.
-    """
-    ledger = ledger_of(capacity(0, 10), held(0, 1), held(0, 2, queue=B), held(0, 5, queue=C))
-    parents = {A: TOP, B: TOP, TOP: None}
-    wholes = {TOP: (1 * 4 * HOUR + 1 * 8 * HOUR,)}
-    assert ledger.normalised(2 * HOUR, parents=parents, wholes=wholes) == {
-        A: (166_666_667,),
-        B: (333_333_333,),
-        C: (500_000_000,),
-        TOP: (300_000_000,),
-    }
-
-
-@pytest.mark.parametrize("way", ["exact", "sampled"])
-def test_what_a_parent_had_is_decayed_as_another_ledger_decays_it(way: str) -> None:
-    """A quarter of what there was at every moment is a quarter, however much of it has faded."""
-    rules = UsageRules(half_life_ms=HOUR, way="sampled" if way == "sampled" else "exact")
-    ledger, had = Ledger.by(("gpu",), rules), Ledger.by(("gpu",), rules)
-    for hour, amount in ((0, 4_000), (2, 12_000), (5, 8_000)):
-        ledger.take(held(hour, amount // 4))
-        had.take(held(hour, amount, queue=TOP))
-    for now_ms in (6 * HOUR, 9 * HOUR):
-        wholes = {TOP: had.usage(now_ms).queues[TOP].all}
-        parts = ledger.normalised(now_ms, parents={A: TOP}, wholes=wholes)
-        assert parts[A] == (250_000_000,)
-
-
-@pytest.mark.parametrize("wholes", [{}, {B: (HOUR,)}, {TOP: ()}, {TOP: (HOUR, HOUR)}])
-def test_a_parent_of_which_nobody_told_what_it_had_is_refused(
-    wholes: dict[QueueName, tuple[int, ...]],
-) -> None:
-    with pytest.raises(UsageError, match="what queue top had over the window was not told"):
-        ledger_of(held(0, 1)).normalised(HOUR, parents={A: TOP}, wholes=wholes)
-
-
-def test_of_a_parent_that_had_nothing_use_is_nothing() -> None:
-    ledger = ledger_of(capacity(0, 1), held(0, 1))
-    assert ledger.normalised(HOUR, parents={A: TOP}, wholes={TOP: (0,)})[A] == (0,)
-
-
 def test_without_resources_every_queue_has_no_parts() -> None:
     ledger = Ledger((), Sliding(DAY))
     ledger.take(Held(at_ms=0, queue=A, amounts=()))

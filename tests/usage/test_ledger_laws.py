@@ -283,22 +283,17 @@ def _only(entry: Entry, places: list[int]) -> Entry:
     return entry
 
 
-amounts_had = st.tuples(st.integers(0, 5000), st.integers(0, 5000))
-
-
 @given(
     entries=journals(),
     after_ms=st.integers(0, 400),
     parents=st.fixed_dictionaries(
         {}, optional={A: st.sampled_from([B, TOP]), B: st.sampled_from([None, TOP])}
     ),
-    wholes=st.none() | st.fixed_dictionaries({B: amounts_had, TOP: amounts_had}),
 )
 def test_parts_are_plain_fractions_of_what_is_at_or_below_a_queue(
     entries: list[Entry],
     after_ms: int,
     parents: dict[QueueName, QueueName | None],
-    wholes: dict[QueueName, tuple[int, int]] | None,
 ) -> None:
     """Without decay usage has no rounding, so the plain division is the answer, bit for bit."""
     ledger = Ledger(RESOURCES, Tumbling(10**9))
@@ -314,12 +309,9 @@ def test_parts_are_plain_fractions_of_what_is_at_or_below_a_queue(
             for place, amount in enumerate(use.all):
                 total[place] += amount
             at_or_above = parents.get(at_or_above)
-    expected = {}
-    for name, total in used.items():
-        parent = parents.get(name)
-        whole = usage.capacity if parent is None or wholes is None else wholes[parent]
-        expected[name] = tuple(map(_nearest_billionth, total, whole))
-    assert ledger.normalised(now_ms, parents=parents, wholes=wholes) == expected
+    assert ledger.normalised(now_ms, parents=parents) == {
+        name: tuple(map(_nearest_billionth, total, usage.capacity)) for name, total in used.items()
+    }
 
 
 def _nearest_billionth(amount: int, whole: int) -> int:

@@ -1,26 +1,13 @@
 """What one queue is charged with, and the users inside it."""
 
-from collections.abc import Mapping, Set
-from typing import NamedTuple
+from collections.abc import Set
 
 from fairlead.model.axes import Amounts, Limits
 from fairlead.usage.entries import Granted
 from fairlead.usage.lanes import Lanes
 from fairlead.usage.queue_use import above_guarantee
-from fairlead.usage.running_sum import RunningSum, SumState
+from fairlead.usage.running_sum import RunningSum
 from fairlead.usage.timeline import Moment
-
-
-class AccountState(NamedTuple):
-    """All that an account knows, for it to be written down and taken up again."""
-
-    sums: SumState
-    above: SumState | None  # None: the same
-    users: Mapping[str, SumState]
-    is_removed: bool
-    held: Mapping[str, Amounts]
-    guarantee: Limits | None  # None: no entry says what it is
-    grants: Set[Granted]
 
 
 class Account:
@@ -30,48 +17,27 @@ class Account:
     are named have their own sums; usage without a user is charged to the queue alone.
     """
 
-    _guarantee: Limits | None  # None: no entry says what it is
+    guarantee: Limits | None  # None: no entry says what it is
 
-    def __init__(self, moment: Moment, count: int) -> None:
-        """An account in which nothing has been held before *moment*."""
-        self.sums = self.above = RunningSum(moment)
+    def __init__(self, sums: RunningSum, count: int) -> None:
+        """An account that has used *sums*; so far nothing is held."""
+        self.sums = self.above = sums
         self.users: dict[str, RunningSum] = {}
         self.is_removed = False
-        self._held: dict[str, Amounts] = {}
+        self.held: dict[str, Amounts] = {}
+        self.guarantee = None
+        self.grants: Set[Granted] = frozenset()  # those of the last moment of a grant
         self._nothing: Amounts = (0,) * count
-        self._guarantee = None
-        self._grants: set[Granted] = set()  # those of the last moment of a grant
 
-    @classmethod
-    def resumed(cls, state: AccountState, count: int) -> "Account":
-        """An account that goes on from *state*, and answers as the one that it was taken from."""
-        resumed = cls.__new__(cls)
-        resumed.resume(state, count)
-        return resumed
-
-    def resume(self, state: AccountState, count: int) -> None:
-        """Forget everything and go on from *state*."""
-        self.sums = self.above = RunningSum.resumed(state.sums)
-        if state.above is not None:
-            self.above = RunningSum.resumed(state.above)
-        self.users = {user: RunningSum.resumed(sums) for user, sums in state.users.items()}
-        self.is_removed = state.is_removed
-        self._held = dict(state.held)
-        self._nothing = (0,) * count
-        self._guarantee = state.guarantee
-        self._grants = set(state.grants)
-
-    def state(self) -> AccountState:
-        """All that is known now; good until the next change."""
-        return AccountState(
-            sums=self.sums.state(),
-            above=None if self.above is self.sums else self.above.state(),
-            users={user: sums.state() for user, sums in self.users.items()},
-            is_removed=self.is_removed,
-            held=self._held,
-            guarantee=self._guarantee,
-            grants=self._grants,
-        )
+    def copy(self) -> "Account":
+        """Return an independent account that answers, and continues, as this one."""
+        copy = Account(self.sums.copy(), len(self._nothing))
+        if self.above is not self.sums:
+            copy.above = self.above.copy()
+        copy.users = {user: sums.copy() for user, sums in self.users.items()}
+        copy.is_removed, copy.held = self.is_removed, self.held.copy()
+        copy.guarantee, copy.grants = self.guarantee, self.grants
+        return copy
 
     @property
     def guaranteed(self) -> Set[int]:
@@ -79,27 +45,27 @@ class Account:
 
         An entry has an amount of every resource, and 0 beside others may mean that none was set.
         """
-        if self._guarantee is None:
+        if self.guarantee is None:
             return frozenset()
-        some = {place for place, amount in enumerate(self._guarantee) if amount != 0}
-        return some or set(range(len(self._guarantee)))
+        some = {place for place, amount in enumerate(self.guarantee) if amount != 0}
+        return some or set(range(len(self.guarantee)))
 
     def hold(self, moment: Moment, lanes: Lanes, user: str, amounts: Amounts) -> None:
         """From *moment* on *user* holds *amounts*."""
         self.is_removed = False
         if any(amounts):
-            self._held[user] = amounts
+            self.held[user] = amounts
         else:
-            self._held.pop(user, None)
+            self.held.pop(user, None)
         self._set_levels(moment, lanes)
         if user:
             self._sums_of(moment, user).set_levels(moment, lanes.packed(amounts))
 
-    def guarantee(self, moment: Moment, lanes: Lanes, amounts: Limits) -> None:
+    def set_guarantee(self, moment: Moment, lanes: Lanes, amounts: Limits) -> None:
         """From *moment* on *amounts* are guaranteed."""
-        self._guarantee = amounts
+        self.guarantee = amounts
         if self.above is self.sums and amounts != self._nothing:
-            self.above = RunningSum.resumed(self.sums.state())
+            self.above = self.sums.copy()
         self._set_levels(moment, lanes)
 
     def grant(self, moment: Moment, lanes: Lanes, entry: Granted, weighted: Amounts) -> None:
@@ -107,9 +73,9 @@ class Account:
 
         *weighted* is what *entry* weighs at that moment.
         """
-        if entry in self._grants:
+        if entry in self.grants:
             return
-        self._grants = {each for each in self._grants if each.at_ms == entry.at_ms} | {entry}
+        self.grants = {each for each in self.grants if each.at_ms == entry.at_ms} | {entry}
         granted = lanes.packed(weighted)
         for sums in self._queue_sums():
             sums.add(moment, granted)
@@ -124,8 +90,8 @@ class Account:
     def remove(self, moment: Moment) -> None:
         """From *moment* on nothing is held by anybody, and nothing is guaranteed."""
         self.is_removed = True
-        self._held.clear()
-        self._guarantee = None
+        self.held.clear()
+        self.guarantee = None
         for sums in self.all_sums():
             sums.set_levels(moment, 0)
 
@@ -144,13 +110,13 @@ class Account:
         return [self.sums] if self.above is self.sums else [self.sums, self.above]
 
     def _set_levels(self, moment: Moment, lanes: Lanes) -> None:
-        if len(self._held) == 1:
-            (held,) = self._held.values()
+        if len(self.held) == 1:
+            (held,) = self.held.values()
         else:
-            held = tuple(map(sum, zip(*self._held.values(), strict=True))) or self._nothing
+            held = tuple(map(sum, zip(*self.held.values(), strict=True))) or self._nothing
         self.sums.set_levels(moment, lanes.packed(held))
         if self.above is not self.sums:
-            guarantee = self._nothing if self._guarantee is None else self._guarantee
+            guarantee = self._nothing if self.guarantee is None else self.guarantee
             above = tuple(map(above_guarantee, held, guarantee))
             self.above.set_levels(moment, lanes.packed(above))
 

@@ -30,8 +30,8 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple, Self
 
 from fairlead.errors import UsageError
-from fairlead.model.axes import Amounts, QueueName
-from fairlead.usage.account import Account, AccountState
+from fairlead.model.axes import Amounts, Limits, QueueName
+from fairlead.usage.account import Account
 from fairlead.usage.entries import (
     Capacity,
     Entry,
@@ -50,7 +50,6 @@ from fairlead.usage.queue_use import (
     Sums,
     Usage,
     billionths_by_column,
-    billionths_by_level,
     lanes_with_inner_queues,
 )
 from fairlead.usage.running_sum import RunningSum, SumState
@@ -72,7 +71,7 @@ class LedgerState(NamedTuple):
     last_gap: Gap | None
     guaranteed_until_ms: Mapping[int, int]
     capacity: SumState | None
-    accounts: Mapping[QueueName, AccountState]
+    accounts: Mapping[QueueName, Account]
 
 
 class Ledger:
@@ -132,6 +131,24 @@ class Ledger:
             if place in now or self._guaranteed_until_ms.get(place, since_ms) > since_ms
         )
 
+    def levels(self, at_ms: int) -> list[Held | Guarantee | Capacity]:
+        """Return what holds after all entries taken, as entries of *at_ms*, by name.
+
+        A queue that holds nothing has an entry, too. Cost: O(queues and users).
+        """
+        levels: list[Held | Guarantee | Capacity] = []
+        if self._capacity is not None:
+            amounts = self._lanes.values(self._capacity.levels)
+            levels.append(Capacity(at_ms=at_ms, amounts=amounts))
+        for queue, account in sorted(self._accounts.items()):
+            if account.guarantee is not None:
+                levels.append(Guarantee(at_ms=at_ms, queue=queue, amounts=account.guarantee))
+        nothing = {"": (0,) * len(self.resources)}
+        for queue, account in sorted(self._accounts.items()):
+            for user, amounts in sorted((account.held or nothing).items()):
+                levels.append(Held(at_ms=at_ms, queue=queue, user=user, amounts=amounts))
+        return levels
+
     def copy(self) -> "Ledger":
         """Return an independent ledger that answers, and continues, as this one."""
         window, half_life_ms, resolution_ms = self._timeline.settings
@@ -153,7 +170,7 @@ class Ledger:
             last_gap=self._last_gap,
             guaranteed_until_ms=self._guaranteed_until_ms,
             capacity=None if self._capacity is None else self._capacity.state(),
-            accounts={name: account.state() for name, account in self._accounts.items()},
+            accounts=self._accounts,
         )
 
     def resume(self, state: LedgerState) -> None:
@@ -163,10 +180,7 @@ class Ledger:
         self._last_gap = state.last_gap
         self._guaranteed_until_ms = dict(state.guaranteed_until_ms)
         self._capacity = None if state.capacity is None else RunningSum.resumed(state.capacity)
-        count = len(self.resources)
-        self._accounts = {
-            name: Account.resumed(each, count) for name, each in state.accounts.items()
-        }
+        self._accounts = {name: account.copy() for name, account in state.accounts.items()}
 
     def take(self, entry: Entry) -> None:
         """Write one entry down, or raise UsageError and change nothing.
@@ -175,21 +189,20 @@ class Ledger:
         """
         match entry:
             case Held():
-                self._check_amounts(entry.amounts)
+                check_amounts(entry.amounts, self.resources)
                 account, moment = self._charged(entry.queue, entry.at_ms)
                 account.hold(moment, self._lanes, entry.user, entry.amounts)
             case Guarantee():
-                self._check_amounts(entry.amounts)
+                check_amounts(entry.amounts, self.resources)
                 account, moment = self._charged(entry.queue, entry.at_ms)
                 self._end_guarantee(account, entry.at_ms)
-                account.guarantee(moment, self._lanes, entry.amounts)
+                account.set_guarantee(moment, self._lanes, entry.amounts)
             case Granted():
-                self._check_count(len(entry.resource_time))
-                check_grant(entry)
+                check_grant(entry, self.resources)
                 account, moment = self._charged(entry.queue, entry.at_ms)
                 account.grant(moment, self._lanes, entry, self._weighted(entry))
             case Capacity():
-                self._check_amounts(entry.amounts)
+                check_amounts(entry.amounts, self.resources)
                 self._take_capacity(entry)
             case _:
                 self._check_rare(entry)
@@ -233,22 +246,18 @@ class Ledger:
         *,
         charge: Charge = "all",
         parents: Mapping[QueueName, QueueName | None] | None = None,
-        wholes: Mapping[QueueName, Sums] | None = None,
     ) -> dict[QueueName, Sums]:
         """What every queue used, in billionths of the cluster's capacity over the same window.
 
-        With *parents*, inner queues are there too, each the sum of what is below it. With *wholes*
-        as well, a queue with a parent is a part of what the parent had instead. A caller gives, for
-        each parent, that capacity over the same window: resource-time, decayed to *now_ms* by the
-        same rules, as another ledger says of a queue that held it. To the nearest billionth; a
-        credit is 0, and so is any part of nothing.
+        With *parents*, inner queues are there too, each the sum of what is below it. To the nearest
+        billionth; a credit is 0, and so is any part of nothing.
 
-        Raises UsageError if entries later than *now_ms* were taken, where parents run in a circle,
-        and for a parent that *wholes* has not, or not on every resource.
+        Raises UsageError if entries later than *now_ms* were taken, and where parents run in a
+        circle.
         """
         later = self._later(now_ms)
         if later is not None:
-            return later.normalised(now_ms, charge=charge, parents=parents, wholes=wholes)
+            return later.normalised(now_ms, charge=charge, parents=parents)
         span = self._timeline.span(now_ms)
         accounts = self._accounts.items()
         if charge == "all":
@@ -258,15 +267,7 @@ class Ledger:
         if parents is not None:
             used = lanes_with_inner_queues(used, parents)
         columns = self._lanes.columns_of_wholes(used.values())
-        capacity = self._capacity_over(span)
-        if parents is None or wholes is None:
-            return billionths_by_column(used, columns, capacity)
-        weighted = {
-            name: tuple(self._timeline.weighted(each, now_ms) for each in whole)
-            for name, whole in wholes.items()
-        }
-        rows = dict(zip(used, zip(*columns, strict=True), strict=True))
-        return billionths_by_level(rows, capacity, parents, weighted)
+        return billionths_by_column(used, columns, self._capacity_over(span))
 
     def unknown(self, now_ms: int) -> tuple[str, ...]:
         """The resources of which there was no capacity in the window that ends at *now_ms*."""
@@ -323,7 +324,7 @@ class Ledger:
         account = self._accounts.get(queue)
         if account is None:
             moment = self._moment(at_ms)
-            account = self._accounts[queue] = Account(moment, len(self.resources))
+            account = self._accounts[queue] = Account(RunningSum(moment), len(self.resources))
             return account, moment
         if at_ms < account.sums.at_ms:
             _check_order(at_ms, account.sums.at_ms)
@@ -362,21 +363,6 @@ class Ledger:
             _check_order(entry.at_ms, self.newest_ms)
         elif entry.queue in self._accounts:
             _check_order(entry.at_ms, self._accounts[entry.queue].sums.at_ms)
-
-    def _check_amounts(self, amounts: tuple[int | None, ...]) -> None:
-        """Raise UsageError for amounts that are negative, or longer than a lane holds."""
-        if len(amounts) != len(self.resources):
-            self._check_count(len(amounts))
-        for amount in amounts:
-            if amount is not None and not 0 <= amount < TOO_MUCH:
-                check_amount(amount)
-
-    def _check_count(self, count: int) -> None:
-        if count != len(self.resources):
-            raise UsageError(
-                f"an entry has {count} amounts, but there are {len(self.resources)} resources: "
-                f"{', '.join(self.resources)}"
-            )
 
     def _check_gap(self, gap: Gap) -> None:
         if gap.since_ms > gap.at_ms:
@@ -424,21 +410,34 @@ class Ledger:
         return self._lanes.wholes(self._capacity.over(span))
 
 
-def check_amount(amount: int) -> None:
-    """Raise UsageError for an amount that is negative, or more than a ledger counts."""
-    if amount < 0:
-        raise UsageError(f"the amount {amount} of a resource is negative")
-    if amount >= TOO_MUCH:
+def check_amounts(amounts: Limits, resources: tuple[str, ...], *, may_lack: bool = False) -> None:
+    """Raise UsageError for amounts that no ledger of *resources* takes, or that are too few."""
+    if len(amounts) != len(resources):
+        _check_count(len(amounts), resources, may_lack=may_lack)
+    for amount in amounts:
+        if amount is None or 0 <= amount < TOO_MUCH:
+            continue
+        if amount < 0:
+            raise UsageError(f"the amount {amount} of a resource is negative")
         raise UsageError(f"the amount {amount} of a resource is too large, {_TOO_LARGE}")
 
 
-def check_grant(entry: Granted) -> None:
-    """Raise UsageError for a grant of more than a ledger counts."""
+def check_grant(entry: Granted, resources: tuple[str, ...], *, may_lack: bool = False) -> None:
+    """Raise UsageError for a grant that no ledger of *resources* takes, or of too few."""
+    _check_count(len(entry.resource_time), resources, may_lack=may_lack)
     for each in entry.resource_time:
         if abs(each) >= TOO_MUCH:
             raise UsageError(
                 f"the grant of {each} to queue {entry.queue} is too large, {_TOO_LARGE}"
             )
+
+
+def _check_count(count: int, resources: tuple[str, ...], *, may_lack: bool) -> None:
+    if count > len(resources) or (count < len(resources) and not may_lack):
+        raise UsageError(
+            f"an entry has {count} amounts, but there are {len(resources)} resources: "
+            f"{', '.join(resources)}"
+        )
 
 
 def _check_order(at_ms: int, last_ms: int | None) -> None:

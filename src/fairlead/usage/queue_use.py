@@ -73,31 +73,6 @@ def billionths_by_column(
     return dict(zip(queues, zip(*parts, strict=True), strict=True))
 
 
-def billionths_by_level(
-    sums: Mapping[QueueName, Sums],
-    capacity: Sums,
-    parents: Mapping[QueueName, QueueName | None],
-    wholes: Mapping[QueueName, Sums],
-) -> dict[QueueName, Sums]:
-    """Each queue's part of the whole of its parent, or of the capacity where it has none.
-
-    Raises UsageError for a parent whose whole was not told on every resource.
-    """
-    levels: dict[QueueName | None, dict[QueueName, Sums]] = {}
-    for name, used in sums.items():
-        levels.setdefault(parents.get(name), {})[name] = used
-    parts: dict[QueueName, Sums] = {}
-    for above, below in levels.items():
-        whole = capacity if above is None else wholes.get(above)
-        if whole is None or len(whole) != len(capacity):
-            raise UsageError(
-                f"what queue {above} had over the window was not told on {len(capacity)} "
-                "resources, but there are queues below it"
-            )
-        parts |= billionths(below, whole)
-    return parts
-
-
 def _at_or_below(
     sums: Mapping[QueueName, Use], parents: Mapping[QueueName, QueueName | None]
 ) -> dict[QueueName, list[Use]]:

@@ -96,6 +96,10 @@ class RunningSum:
             old_levels=self._old_levels,
         )
 
+    def copy(self) -> "RunningSum":
+        """Return an independent sum that answers, and continues, as this one."""
+        return RunningSum.resumed(self.state())
+
     def set_levels(self, moment: Moment, levels: int) -> None:
         """From *moment* on so much is held. Cost: O(1), amortised over the buckets."""
         self._advance(moment)

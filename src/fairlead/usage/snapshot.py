@@ -14,11 +14,11 @@ import msgspec
 
 from fairlead.errors import UsageError
 from fairlead.model.axes import QueueName
-from fairlead.usage.account import AccountState
+from fairlead.usage.account import Account
 from fairlead.usage.entries import Gap, Granted
 from fairlead.usage.lanes import Lanes
 from fairlead.usage.ledger import Ledger, LedgerState
-from fairlead.usage.running_sum import SumState
+from fairlead.usage.running_sum import RunningSum, SumState
 from fairlead.usage.settings import UsageRules
 
 VERSION: Final = 4
@@ -108,7 +108,10 @@ def restored(data: bytes, resources: tuple[str, ...], rules: UsageRules) -> Ledg
             last_gap=written.last_gap,
             guaranteed_until_ms=written.guaranteed_until_ms,
             capacity=None if written.capacity is None else _sum(written.capacity, lanes),
-            accounts={name: _account(each, lanes) for name, each in written.accounts.items()},
+            accounts={
+                name: _account(each, lanes, len(resources))
+                for name, each in written.accounts.items()
+            },
         )
     )
     return ledger
@@ -133,25 +136,27 @@ def _sum(written: _Sum, lanes: Lanes) -> SumState:
     )
 
 
-def _written_account(state: AccountState, lanes: Lanes) -> _Account:
+def _written_account(account: Account, lanes: Lanes) -> _Account:
+    has_above = account.above is not account.sums
     return _Account(
-        sums=_written_sum(state.sums, lanes),
-        above=None if state.above is None else _written_sum(state.above, lanes),
-        users={user: _written_sum(sums, lanes) for user, sums in state.users.items()},
-        is_removed=state.is_removed,
-        held=_json(state.held),
-        guarantee=_json(state.guarantee),
-        grants=_json(sorted(state.grants, key=msgspec.structs.astuple)),
+        sums=_written_sum(account.sums.state(), lanes),
+        above=_written_sum(account.above.state(), lanes) if has_above else None,
+        users={user: _written_sum(sums.state(), lanes) for user, sums in account.users.items()},
+        is_removed=account.is_removed,
+        held=_json(account.held),
+        guarantee=_json(account.guarantee),
+        grants=_json(sorted(account.grants, key=msgspec.structs.astuple)),
     )
 
 
-def _account(written: _Account, lanes: Lanes) -> AccountState:
-    return AccountState(
-        sums=_sum(written.sums, lanes),
-        above=None if written.above is None else _sum(written.above, lanes),
-        users={user: _sum(sums, lanes) for user, sums in written.users.items()},
-        is_removed=written.is_removed,
-        held=_held(written.held),
-        guarantee=_guarantee(written.guarantee),
-        grants=_grants(written.grants),
-    )
+def _account(written: _Account, lanes: Lanes, count: int) -> Account:
+    account = Account(RunningSum.resumed(_sum(written.sums, lanes)), count)
+    if written.above is not None:
+        account.above = RunningSum.resumed(_sum(written.above, lanes))
+    for user, sums in written.users.items():
+        account.users[user] = RunningSum.resumed(_sum(sums, lanes))
+    account.is_removed = written.is_removed
+    account.held = _held(written.held)
+    account.guarantee = _guarantee(written.guarantee)
+    account.grants = _grants(written.grants)
+    return account

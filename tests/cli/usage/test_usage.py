@@ -164,24 +164,6 @@ def test_a_record_of_grants_alone_is_shown(tmp_path: Path) -> None:
     assert (row["used"], row["decayed"]) == ("8", "4")
 
 
-def test_use_that_fades_is_read_in_one_pass(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-
-    def noting(name: str) -> None:
-        original = getattr(UsageStore, name)
-
-        def noted(*arguments: object, **options: object) -> object:
-            read.append(name)
-            return original(*arguments, **options)
-
-        monkeypatch.setattr(UsageStore, name, noted)
-
-    for name in ("entries", "ledger"):
-        noting(name)
-    shown(store, "--half-life", "12h")
-    assert read == ["entries"]
-
-
 @pytest.mark.parametrize("change", ["grant --queue x gpu=1h", "forgive --queue x"])
 def test_a_change_asks_for_names_and_counts_nothing(
     store: str, change: str, monkeypatch: pytest.MonkeyPatch

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.reading import standing
-from fairlead.store.feed.store_origin import _decayed_and_plain, stored_reading
+from fairlead.store.feed.store_origin import stored_reading
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Entry, Forgiven, Granted, Held, Removed, Renamed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import OnStale, StoreSource, UsageRules
-from fairlead.usage.window import Sliding, Tumbling
+from fairlead.usage.window import Tumbling
 from tests.scale_examples import scale_examples
 from tests.store.small_store import RULES as ALL_RULES
 from tests.store.small_store import a_store, ledger_of
@@ -168,19 +168,6 @@ def test_what_goes_on_as_before_is_what_a_ledger_says_that_took_all(
                 parts = ledger.normalised(as_of_ms, charge=charge)
                 assert some(parts) == some(whole.normalised(now_ms, charge=charge))
             assert some(ledger.usage(as_of_ms).users) == some(whole.usage(now_ms).users)
-
-
-@settings(max_examples=scale_examples(60))
-@given(entries=histories(), until_ms=st.integers(0, 20 * DAY))
-def test_one_pass_gives_the_ledgers_that_two_would(entries: list[Entry], until_ms: int) -> None:
-    fading = UsageRules(window=Sliding(5 * DAY), half_life_ms=DAY)
-    plain = msgspec.structs.replace(fading, half_life_ms=None)
-    with a_store(entries) as store:
-        until_ms += entries[0].at_ms if entries else 0
-        both = _decayed_and_plain(store, fading, until_ms)
-        for rules, found in zip((fading, plain), both, strict=True):
-            expected = store.ledger(rules, until_ms)
-            assert found.usage(until_ms) == expected.usage(until_ms)
 
 
 @pytest.fixture

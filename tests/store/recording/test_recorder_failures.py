@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.store.file import database
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.recording.recorder import Recorder, StoreStatus
 from fairlead.store.recording.state_levels import levels_of
-from fairlead.usage.entries import Capacity, Gap, Granted, Held, Removed
+from fairlead.usage.entries import Capacity, Gap, Granted
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding
 from tests.model.worlds import started
@@ -112,44 +112,6 @@ def test_too_much_that_waits_is_given_up_for_a_gap(path: Path) -> None:
     assert written(path)[1:] == [Gap(at_ms=at(9), since_ms=at(0)), held(9, 1_000)]
 
 
-def test_what_waits_is_kept_when_a_resource_comes(path: Path) -> None:
-    """The job ran from minute 1 to minute 4 while the store failed; then memory is counted, too."""
-    state, recorder = world(), Recorder(path)
-    recorder.observe(state, at(0))
-    with locked(path):
-        state.apply(started("job", "n1"))
-        recorder.observe(state, at(1))
-        state.apply(stopped(JOB))
-        recorder.observe(state, at(4))
-    recorder.observe(world_that_counts("memory", "gpu", "cpu"), at(5))
-    recorder.close()
-    assert is_well(recorder)
-    with UsageStore.open(path, writes=False) as store:
-        assert store.resources == ("cpu", "gpu", "memory")
-    assert written(path) == [
-        Capacity(at_ms=at(0), amounts=(8_000, 8_000, 0)),
-        Held(at_ms=at(1), queue=TEAM, amounts=(1_000, 1_000, 0)),
-        Held(at_ms=at(4), queue=TEAM, amounts=(0, 0, 0)),
-        Capacity(at_ms=at(5), amounts=(8_000, 0, 8_000)),
-        Removed(at_ms=at(5), queue=QueueName("department")),
-        Removed(at_ms=at(5), queue=OTHER),
-    ]
-
-
-def test_what_was_seen_before_the_first_write_is_kept_when_a_resource_comes(path: Path) -> None:
-    recorder = Recorder(path)
-    path.mkdir()
-    recorder.observe(world_that_counts("cpu"), at(0))
-    path.rmdir()
-    recorder.observe(world_that_counts("memory", "cpu"), at(1))
-    recorder.close()
-    # memory comes first in the file: it is made by the second look
-    assert written(path) == [
-        Capacity(at_ms=at(0), amounts=(0, 8_000)),
-        Capacity(at_ms=at(1), amounts=(8_000, 8_000)),
-    ]
-
-
 def world_where_the_other_team_works() -> ClusterState:
     state = world()
     state.apply(started("work", "n1"))
@@ -158,6 +120,7 @@ def world_where_the_other_team_works() -> ClusterState:
 
 REASONS_TO_GIVE_UP = {
     "a resource is gone": world_that_counts("cpu"),
+    "a resource comes": world_that_counts("memory", "gpu", "cpu"),
     "the two changes are one too many": world_where_the_other_team_works(),
 }
 

@@ -6,10 +6,10 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from fairlead.explain.jobs.nodes import POD_SLOTS, Free, NodeStanding
+from fairlead.explain.jobs.nodes import HAVE_ROOM, Free, NodeStanding, asked_axes
 from fairlead.explain.text.amounts import AxisNumbers, by_interest
 from fairlead.fairness.elastic_pool import exceeds
-from fairlead.model.axes import Amounts, Axis, Limits, QueueName, WorkloadName
+from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
 from fairlead.model.plan import Evict, Reserve, Start, Tally, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
@@ -209,13 +209,7 @@ def _lines(
 
 
 def _standings(context: PlanningContext, pending: PendingPod) -> tuple[NodeStanding, ...]:
-    resources = context.state.resources
-    places = {
-        Axis(resource): at
-        for at, (resource, need) in enumerate(zip(resources, pending.requests, strict=True))
-        if need > 0 and resource != POD_SLOTS
-    }
-    axes = by_interest(places)
+    asked = asked_axes(context.state, pending.requests)
     found = []
     for name, node in sorted(context.state.nodes.items()):
         now, later = (
@@ -225,12 +219,12 @@ def _standings(context: PlanningContext, pending: PendingPod) -> tuple[NodeStand
         # What nominated pods wait for is not free, and may be more than what is free as yet.
         free = [
             Free(axis=axis, now=(max(0, now[at]),), later=(max(0, later[at]),))
-            for axis, at in ((axis, places[axis]) for axis in axes)
+            for axis, at in asked
         ]
         found.append(
             NodeStanding(
                 node=name,
-                what=context.fit.defect(pending, name) or "have room",
+                what=context.fit.defect(pending, name) or HAVE_ROOM,
                 free=tuple(free) if node.ready else (),
             )
         )

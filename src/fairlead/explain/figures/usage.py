@@ -3,7 +3,7 @@
 The library that draws is an extra, and slow to load, so it is loaded only here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,10 +13,13 @@ from fairlead.explain.figures.drawing import drawing_with, drawn, finish_panel
 from fairlead.explain.text.amounts import by_interest
 from fairlead.explain.text.names import printable, short_name
 from fairlead.explain.text.whole_file import write_whole
-from fairlead.model.axes import Axis
+from fairlead.model.axes import Axis, QueueName
 from fairlead.model.quantity import is_memory_like, scale_of
-from fairlead.usage.entries import Capacity, Entry, Gap, Held, Removed, Renamed
+from fairlead.usage.entries import Capacity, Entry, Forgiven, Gap, Held, Removed, Renamed
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.queue_use import Sums
 from fairlead.usage.settings import DAY_MS
+from fairlead.usage.window import Tumbling
 
 Points = list[float | None]
 """One average for each stretch; None where nothing is known of all of it."""
@@ -28,86 +31,13 @@ class HeldOverTime(msgspec.Struct, frozen=True, kw_only=True):
     begin_ms: int
     end_ms: int
     count: int  # of stretches
-    queues: dict[str, list[Points]]
+    queues: Mapping[str, list[Points]]
     capacity: list[Points]
 
 
-class _Track:
-    """Sums a level over stretches of time."""
-
-    def __init__(self, width: int, count: int) -> None:
-        self.levels: dict[str, tuple[int, ...]] = {}  # by user
-        self.since_ms = 0
-        self.sums = [[0] * count for _ in range(width)]
-
-
-class _Tracks:
-    """All tracks, and the stretches into which their time is cut."""
-
-    def __init__(self, begin_ms: int, end_ms: int, count: int, width: int) -> None:
-        self.begin_ms = begin_ms
-        self.length_ms = max(1, -(-(end_ms - begin_ms) // count))  # rounded up: the end is in
-        self.end_ms = begin_ms + self.length_ms * count
-        self.count = count
-        self.width = width
-        self.queues: dict[str, _Track] = {}
-        self.capacity = _Track(width, count)
-        self.gaps = _Track(1, count)
-
-    def of(self, queue: str) -> _Track:
-        if queue not in self.queues:
-            self.queues[queue] = _Track(self.width, self.count)
-        return self.queues[queue]
-
-    def charge(self, track: _Track, until_ms: int) -> None:
-        """Add what *track* held since it was last charged to the stretches that it crosses."""
-        begin_ms, until_ms = max(track.since_ms, self.begin_ms), min(until_ms, self.end_ms)
-        track.since_ms = max(track.since_ms, until_ms)
-        held = [sum(each) for each in zip(*track.levels.values(), strict=True)]
-        while begin_ms < until_ms and any(held):
-            at = (begin_ms - self.begin_ms) // self.length_ms
-            next_ms = min(until_ms, self.begin_ms + (at + 1) * self.length_ms)
-            for sums, level in zip(track.sums, held, strict=True):
-                sums[at] += level * (next_ms - begin_ms)
-            begin_ms = next_ms
-
-    def take(self, entry: Entry) -> None:
-        match entry:
-            case Held():
-                track = self.of(entry.queue)
-                self.charge(track, entry.at_ms)
-                track.levels[entry.user] = entry.amounts
-            case Capacity():
-                self.charge(self.capacity, entry.at_ms)
-                self.capacity.levels[""] = entry.amounts
-            case Removed() if entry.queue in self.queues:
-                self.charge(self.queues[entry.queue], entry.at_ms)
-                self.queues[entry.queue].levels.clear()
-            case Renamed() if entry.queue in self.queues:
-                self.queues[entry.name] = self.queues.pop(entry.queue)
-            case Gap():
-                self._skip(entry)
-
-    def _skip(self, gap: Gap) -> None:
-        for track in (*self.queues.values(), self.capacity):
-            self.charge(track, gap.since_ms)
-            track.since_ms = gap.at_ms
-        self.gaps.since_ms = gap.since_ms
-        self.gaps.levels[""] = (1,)
-        self.charge(self.gaps, gap.at_ms)
-        self.gaps.levels.clear()
-
-    def points(self, track: _Track, end_ms: int) -> list[Points]:
-        self.charge(track, end_ms)
-        ends = [self.begin_ms + (at + 1) * self.length_ms for at in range(self.count)]
-        known = [
-            min(end, end_ms) - (end - self.length_ms) - gap
-            for end, gap in zip(ends, self.gaps.sums[0], strict=True)
-        ]
-        return [
-            [total / ms if ms > 0 else None for total, ms in zip(sums, known, strict=True)]
-            for sums in track.sums
-        ]
+# These two are followed like queues, whose names are never empty and have no control characters.
+_KNOWN: Final = QueueName("")  # held one of everything whenever anything is known
+_CAPACITY: Final = QueueName("\0")
 
 
 def held_over_time(
@@ -118,18 +48,64 @@ def held_over_time(
     *entries* begin with the levels at *begin_ms*, and have *width* resources. Law: an average times
     its known time is what was held in it. Cost: O(entries + queues times stretches).
     """
-    tracks = _Tracks(begin_ms, end_ms, count, width)
-    for entry in entries:
-        if entry.at_ms > end_ms:
-            break
-        tracks.take(entry)
+    length_ms = max(1, -(-(end_ms - begin_ms) // count))  # rounded up: the end is in
+    window = Tumbling(length_ms * count + 1, begin_ms)  # from the begin on, at every end
+    ledger = Ledger(tuple(map(str, range(width))), window)
+    ledger.take(Held(at_ms=begin_ms, queue=_KNOWN, amounts=(1,) * width))
+    sums: dict[QueueName, list[Sums]] = {}
+    edges_ms = [min(begin_ms + (at + 1) * length_ms, end_ms) for at in range(count)]
+    for at, (edge_ms, told) in enumerate(_by_stretch(entries, edges_ms)):
+        for entry in told:
+            ledger.take(entry)
+            if isinstance(entry, Renamed) and entry.queue in sums:
+                sums[entry.name] = sums.pop(entry.queue)
+        for name, use in ledger.usage(edge_ms).queues.items():
+            sums.setdefault(name, [(0,) * width] * at).append(use.all)
+        ledger.take(Forgiven(at_ms=edge_ms, queue=None, who="", reason=""))  # count from 0 again
+    known = sums.pop(_KNOWN)
+    capacity = sums.pop(_CAPACITY, [(0,) * width] * count)
     return HeldOverTime(
         begin_ms=begin_ms,
-        end_ms=tracks.end_ms,
+        end_ms=begin_ms + length_ms * count,
         count=count,
-        queues={name: tracks.points(track, end_ms) for name, track in tracks.queues.items()},
-        capacity=tracks.points(tracks.capacity, end_ms),
+        queues={name: _points(each, known) for name, each in sums.items()},
+        capacity=_points(capacity, known),
     )
+
+
+def _by_stretch(
+    entries: Iterable[Entry], edges_ms: Sequence[int]
+) -> Iterator[tuple[int, list[Entry]]]:
+    """Yield the end of each stretch, and what was told of held amounts before it.
+
+    A gap is told at its end, so it is cut where a stretch ends within it.
+    """
+    coming = iter(entries)
+    entry = next(coming, None)
+    for edge_ms in edges_ms:
+        told: list[Entry] = []
+        while entry is not None:
+            begin_ms = entry.since_ms if isinstance(entry, Gap) else entry.at_ms
+            if begin_ms >= edge_ms:
+                break
+            if isinstance(entry, Gap) and entry.at_ms > edge_ms:
+                told.append(Gap(at_ms=edge_ms, since_ms=begin_ms))
+                entry = Gap(at_ms=entry.at_ms, since_ms=edge_ms)
+                break
+            if isinstance(entry, Capacity):
+                told.append(Held(at_ms=entry.at_ms, queue=_CAPACITY, amounts=entry.amounts))
+            elif isinstance(entry, Held | Removed | Renamed | Gap):
+                told.append(entry)
+            entry = next(coming, None)
+        yield edge_ms, told
+
+
+def _points(sums: Sequence[Sums], known: Sequence[Sums]) -> list[Points]:
+    """Return the averages of each resource, from what was held in each stretch."""
+    return [
+        [held / known_ms if known_ms else None for held, known_ms in zip(*both, strict=True)]
+        for both in zip(zip(*sums, strict=True), zip(*known, strict=True), strict=True)
+    ]
 
 
 if TYPE_CHECKING:

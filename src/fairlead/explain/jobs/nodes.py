@@ -56,17 +56,22 @@ def node_standings(
 def _free(state: ClusterState, room: NodeRoom | None, asked: PodSet) -> tuple[Free, ...]:
     if room is None:
         return ()
-    places = {
-        Axis(resource): at
-        for at, (resource, need) in enumerate(zip(state.resources, asked.requests, strict=True))
-        if need > 0 and resource != POD_SLOTS
-    }
     return tuple(
         _free_parts(room, axis, at)
         if asked.gpu_share and axis.resource == SHARED_GPU
         else Free(axis=axis, now=(room.idle[at],), later=(room.later[at],))
-        for axis, at in ((axis, places[axis]) for axis in by_interest(places))
+        for axis, at in asked_axes(state, asked.requests)
     )
+
+
+def asked_axes(state: ClusterState, requests: Amounts) -> list[tuple[Axis, int]]:
+    """Return what a pod with *requests* asks for, the scarcest first, with the place of each."""
+    places = {
+        Axis(resource): at
+        for at, (resource, need) in enumerate(zip(state.resources, requests, strict=True))
+        if need > 0 and resource != POD_SLOTS
+    }
+    return [(axis, places[axis]) for axis in by_interest(places)]
 
 
 def _free_parts(room: NodeRoom, axis: Axis, at: int) -> Free:

@@ -9,7 +9,6 @@ from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Guarantee, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import DAY_MS, StoreSource, UsageRules
-from fairlead.usage.timeline import BUCKETS
 from fairlead.usage.window import begins_at
 
 
@@ -79,8 +78,7 @@ def stored_reading(
 
     All is known up to the last observation, or the last level: acts say nothing of what queues
     hold. With *keeps_plain* there is a ledger without decay, too. Cost: that of
-    `UsageStore.ledger`; with decay and *keeps_plain*, that of all entries of the window. Raises
-    StoreError or UsageError.
+    `UsageStore.ledger`. Raises StoreError or UsageError.
     """
     # Asked for first: what is written meanwhile is then known to be later.
     newest_ms = _looked_ms(store, until_ms)
@@ -89,12 +87,8 @@ def stored_reading(
     if newest_ms is None:
         what = "is empty" if store.newest_ms is None else "has no entries of what queues hold"
         problems = (f"usage store {store.path} {what}",)
-    plain = None
-    if keeps_plain and rules.half_life_ms is not None:
-        ledger, plain = _decayed_and_plain(store, rules, taken_ms)
-    else:
-        ledger = store.ledger(rules, taken_ms)
-        plain = ledger if keeps_plain else None
+    ledger = store.ledger(rules, taken_ms)
+    plain = store.ledger(without_decay(rules), taken_ms) if keeps_plain else None
     if rules.charge == "over-quota" and newest_ms is not None:
         problems = _guarantee_problems(store.path, rules, ledger, taken_ms)
     return Reading(
@@ -133,23 +127,6 @@ def _guarantee_problems(
         "of it counts as above that"
         for name in without
     )
-
-
-def _decayed_and_plain(
-    store: UsageStore, rules: UsageRules, until_ms: int
-) -> tuple[Ledger, Ledger]:
-    """Return the ledger of *rules* until a moment, and the same without decay, in one pass."""
-    decayed = Ledger.by(store.resources, rules)
-    plain = Ledger.by(store.resources, without_decay(rules))
-    begin_ms = begins_at(rules.window, until_ms)
-    # The bucket in which a window begins counts in part, and must be whole for that.
-    begin_ms -= 2 * (until_ms - begin_ms) // BUCKETS + rules.resolution_ms
-    for entry in store.entries(begin_ms):
-        if entry.at_ms > until_ms:
-            break
-        decayed.take(entry)
-        plain.take(entry)
-    return decayed, plain
 
 
 def _looked_ms(store: UsageStore, until_ms: int) -> int | None:

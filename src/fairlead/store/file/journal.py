@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import chain, groupby
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 import msgspec
 
@@ -31,12 +31,10 @@ from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held, Re
 
 _EPOCH_MS: Final = 1_767_225_600_000  # the beginning of 2026
 _COUNTER_BITS: Final = 12
-_MOST_KEPT: Final = 10_000  # entries of the last write, so that a follower need not decode them
 
 NumberedEntry: TypeAlias = tuple[int, Entry]  # with its key
 Holder: TypeAlias = tuple[QueueName, str]  # a queue, and a user in it or ""
 
-_LevelEntry: TypeAlias = Held | Guarantee | Capacity
 _LEVEL_TYPES: Final = frozenset({Held, Guarantee, Capacity})
 _decode_act: Final[Callable[[bytes], Entry]] = msgspec.json.Decoder(Entry).decode
 _decode_holder: Final = msgspec.json.Decoder(tuple[QueueName, str]).decode
@@ -61,7 +59,6 @@ class Journal:
         self._names = _Names(connection)
         self._level_rows = CheckedRows(connection, "levels")
         self._act_rows = CheckedRows(connection, "acts")
-        self._last_written: _LastWritten | None = None
         self.load_names()
 
     @property
@@ -72,7 +69,6 @@ class Journal:
     def reload_names(self) -> None:
         """Load all names again, because a transaction that added some has failed."""
         self._names = _Names(self._connection)
-        self._last_written = None
         self.load_names()
 
     def load_names(self) -> None:
@@ -121,7 +117,6 @@ class Journal:
 
     def delete(self, first: int, last: int) -> None:
         """Delete all entries with keys from *first* to *last*."""
-        self._last_written = None
         self._level_rows.delete(first, last)
         self._act_rows.delete(first, last)
 
@@ -140,13 +135,7 @@ class Journal:
                     acts.append((key, msgspec.json.encode(run[begin])))
         self._level_rows.write(levels)
         self._act_rows.write(acts)
-        written = [row[0] for row in levels] + [row[0] for row in acts]
-        self._last_written = None
-        if levels and not acts and self._reads_as_written(entries, written, last_key):
-            self._last_written = _LastWritten(
-                last_key, written[-1], tuple(entries), self.resources, self._data_version()
-            )
-        return written
+        return [key for key, _ in (*levels, *acts)]
 
     def read(self, after: int | None, until: int = LAST_KEY) -> Iterator[NumberedEntry]:
         """Return entries with a key above *after* (None: all) and up to *until*, with their keys.
@@ -154,13 +143,6 @@ class Journal:
         Raises DamagedRowError.
         """
         self.load_names()
-        last = self._last_written
-        if (
-            last is not None
-            and last.is_all(after, until, self.resources)
-            and last.data_version == self._data_version()
-        ):
-            return ((last.key, entry) for entry in last.entries)
         return merge(self._read_levels(after, until), self._read_acts(after, until), key=_key_of)
 
     def packed_levels(self, entries: Sequence[Entry]) -> bytes:
@@ -178,22 +160,6 @@ class Journal:
     def read_acts(self, after: int | None = None, until: int = LAST_KEY) -> list[NumberedEntry]:
         """Return the entries that are not levels."""
         return list(self._read_acts(after, until))
-
-    def _reads_as_written(
-        self, levels: Sequence[Entry], keys: Sequence[int], last_key: int | None
-    ) -> bool:
-        """Return whether reading gives exactly these in this order: one moment, all amounts."""
-        at_ms, count = levels[0].at_ms, len(self.resources)
-        return (
-            len(levels) <= _MOST_KEPT
-            and (last_key is None or at_ms > moment_of(last_key))
-            and all(moment_of(key) == at_ms for key in keys)
-            and all(len(level.amounts) == count for level in cast(Sequence[_LevelEntry], levels))
-        )
-
-    def _data_version(self) -> int:
-        """Return a number that changes when another connection writes."""
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
     def _read_levels(self, after: int | None, until: int) -> Iterator[NumberedEntry]:
         for key, body in self._level_rows.read(FIRST_KEY - 1 if after is None else after, until):
@@ -234,20 +200,6 @@ class Journal:
     def _padded(self, amounts: Limits) -> Limits:
         missing = len(self.resources) - len(amounts)
         return amounts + (0,) * missing if missing else amounts
-
-
-class _LastWritten(NamedTuple):
-    """The levels of the last write: a follower of the journal reads them next, and no others."""
-
-    after: int | None
-    key: int
-    entries: tuple[Entry, ...]
-    resources: tuple[str, ...]
-    data_version: int
-
-    def is_all(self, after: int | None, until: int, resources: tuple[str, ...]) -> bool:
-        """Return whether these are all entries after *after* and up to *until*."""
-        return (self.after, self.resources) == (after, resources) and self.key <= until
 
 
 class _NextKeys:

@@ -24,18 +24,6 @@ class TakenLedger(msgspec.Struct):
     position: int  # the last key taken
     rewritten: int  # how often the past had been changed by then
 
-    def counts_by(self, rules: UsageRules) -> bool:
-        """Return whether *rules* would give the same ledger."""
-        return Ledger.by(self.ledger.resources, rules).counts_by == self.ledger.counts_by
-
-    def serves(self, rules: UsageRules, resources: tuple[str, ...], rewritten: int) -> bool:
-        """Return whether it counts by *rules*, and its entries have not changed."""
-        return (
-            self.counts_by(rules)
-            and self.ledger.resources == resources
-            and self.rewritten == rewritten
-        )
-
 
 class _Saved(msgspec.Struct, frozen=True, kw_only=True):
     """The body of the row; its key is the position."""

@@ -18,7 +18,7 @@ import msgspec
 from fairlead.errors import UsageError
 from fairlead.model.axes import QueueName
 from fairlead.store.file.checked_rows import FIRST_KEY, LAST_KEY, CheckedRows, TableName
-from fairlead.store.file.checkpoints import Checkpoints, Levels
+from fairlead.store.file.checkpoints import Checkpoints
 from fairlead.store.file.database import (
     ImmutableFile,
     check_structure,
@@ -29,7 +29,6 @@ from fairlead.store.file.database import (
     read_transaction,
     sqlite_errors,
 )
-from fairlead.store.file.entry_amounts import check_amounts
 from fairlead.store.file.file_notes import FileNotes, ImportNote
 from fairlead.store.file.journal import Journal, first_key, moment_of
 from fairlead.store.file.saved_ledger import (
@@ -38,8 +37,17 @@ from fairlead.store.file.saved_ledger import (
     save_ledger,
     saved_ledger,
 )
-from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Renamed
-from fairlead.usage.ledger import Ledger
+from fairlead.usage.entries import (
+    Capacity,
+    Entry,
+    Forgiven,
+    Gap,
+    Granted,
+    Guarantee,
+    Held,
+    Renamed,
+)
+from fairlead.usage.ledger import Ledger, check_amounts, check_grant
 from fairlead.usage.roll_up import RolledUp, pieces, rolled_up
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at
@@ -67,7 +75,7 @@ class UsageStore:
         self._journal = Journal(connection)
         self._checkpoints = Checkpoints(connection, self._journal)
         self._notes = FileNotes(connection)
-        self._taken: TakenLedger | None = None
+        self._taken: dict[str, TakenLedger] = {}  # by what they count, and how
 
     @classmethod
     def open(
@@ -218,7 +226,7 @@ class UsageStore:
                 taken.position = key
             # The levels at the begin have a key before it; the next row may be one of those.
             taken.position = min(taken.position, self._journal.last_key() or taken.position)
-            self._taken = taken
+            self._taken[taken.ledger.counts_by] = taken
             return taken.ledger
 
     def save_snapshot(self, ledger: Ledger, rules: UsageRules) -> None:
@@ -227,8 +235,8 @@ class UsageStore:
         A file has one snapshot; it replaces the one before. Removed queues without usage in the
         window are dropped. Raises UsageError for any other ledger, whose entries are not known.
         """
-        taken = self._taken
-        if taken is None or taken.ledger is not ledger or not taken.counts_by(rules):
+        taken = self._taken.get(Ledger.by(self.resources, rules).counts_by)
+        if taken is None or taken.ledger is not ledger:
             raise UsageError("only the last ledger that a store returned can be saved in it")
         if ledger.newest_ms is not None:
             # No earlier moment is asked for any more; at a later one they have faded, too.
@@ -352,9 +360,10 @@ class UsageStore:
 
         Its position is not after *until*.
         """
-        taken, self._taken = self._taken, None  # kept again only when all went well
+        counts_by = Ledger.by(self.resources, rules).counts_by
+        taken = self._taken.pop(counts_by, None)  # kept again only when all went well
         rewritten = self._notes.facts.rewritten
-        if taken is None or not taken.serves(rules, self.resources, rewritten):
+        if taken is None or taken.rewritten != rewritten:
             taken = saved_ledger(self._connection, rules, self.resources, rewritten)
         if taken is None or taken.begin_ms > begin_ms or taken.position > until:
             return None
@@ -367,7 +376,11 @@ class UsageStore:
         return TakenLedger(ledger, begin_ms, position, self._notes.facts.rewritten)
 
     def _append(self, entries: Sequence[Entry]) -> None:
-        check_amounts(entries, self.resources)
+        for entry in entries:  # missing amounts are 0
+            if isinstance(entry, Held | Capacity | Guarantee):
+                check_amounts(entry.amounts, self.resources, may_lack=True)
+            elif isinstance(entry, Granted):
+                check_grant(entry, self.resources, may_lack=True)
         last_key = self._journal.last_key()
         first = min(self._journal.write(entries, last_key))
         is_older = last_key is not None and first < last_key
@@ -378,9 +391,10 @@ class UsageStore:
 
     def _walk(self, begin: int | None) -> None:
         """Take all entries from the key *begin* on. Raises UsageError for a contradiction."""
-        levels = Levels() if begin is None else self._checkpoints.levels_until(begin - 1)
-        for _, entry in self._journal.read(None if begin is None else begin - 1):
-            levels.take(entry)
+        before = FIRST_KEY - 1 if begin is None else begin - 1
+        ledger = self._checkpoints.ledger_until(before)
+        for _, entry in self._journal.read(before):
+            ledger.take(entry)
 
     def _drop_computed(self, key: int) -> None:
         """Delete what was computed from entries at *key* or later, because those have changed."""

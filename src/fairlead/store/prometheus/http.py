@@ -7,11 +7,10 @@ while we run. `answer` interprets the reply.
 
 import asyncio
 import errno
-import socket
 import ssl
 from base64 import b64encode
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
 from threading import Thread
@@ -19,7 +18,6 @@ from typing import Any, Final
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from fairlead.errors import StoreError
@@ -174,13 +172,14 @@ class _Exchange:
 
     async def run(self, timeout_s: float, trust: ssl.SSLContext | bool) -> Reply:
         """Return the reply within *timeout_s*, or raise TimeoutError."""
+        asyncio.get_running_loop().set_default_executor(_DaemonThreads())
         trace = aiohttp.TraceConfig()
         trace.on_connection_create_end.append(self._connected)
         async with (
             asyncio.timeout(timeout_s),
             aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    ssl=trust, force_close=True, resolver=_DaemonResolver()
+                    ssl=trust, force_close=True, resolver=aiohttp.ThreadedResolver()
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
@@ -208,52 +207,26 @@ class _Exchange:
         self.is_connected = True
 
 
-class _DaemonResolver(AbstractResolver):
-    """Resolves host names in daemon threads.
+class _DaemonThreads(ThreadPoolExecutor):
+    """Makes each call in a daemon thread.
 
-    A lookup cannot be cancelled. aiohttp does it in a pool of threads, for which the end of the
-    event loop and of the program wait; a lookup that hangs would so outlast every deadline.
+    The lookup of a host name cannot be cancelled, and the end of the event loop and of the program
+    wait for the usual threads: a lookup that hangs would so outlast every deadline.
     """
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """Return the addresses of *host*. Raises OSError if there are none."""
-        loop = asyncio.get_running_loop()
-        found: asyncio.Future[list[Any]] = loop.create_future()
+    def submit(self, call: Callable[..., Any], /, *args: Any, **options: Any) -> "Future[Any]":
+        """Begin the call at once."""
+        found: Future[Any] = Future()
+        found.set_running_or_notify_cancel()
 
-        def look_up() -> None:
-            answer: list[Any] | OSError
+        def answer() -> None:
             try:
-                answer = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
-            except OSError as error:
-                answer = error
-            with suppress(RuntimeError):  # the loop is closed: the deadline has passed
-                loop.call_soon_threadsafe(finish, answer)
+                found.set_result(call(*args, **options))
+            except Exception as error:  # noqa: BLE001  whoever waits for the call gets it
+                found.set_exception(error)
 
-        def finish(answer: list[Any] | OSError) -> None:
-            if found.done():
-                return
-            if isinstance(answer, OSError):
-                found.set_exception(answer)
-            else:
-                found.set_result(answer)
-
-        Thread(target=look_up, name="resolve host", daemon=True).start()
-        return [
-            ResolveResult(
-                hostname=host,
-                host=str(address[0]),
-                port=int(address[1]),
-                family=kind,
-                proto=proto,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for kind, _, proto, _, address in await found
-        ]
-
-    async def close(self) -> None:
-        """Do nothing: a thread ends by itself, or with the program."""
+        Thread(target=answer, daemon=True).start()
+        return found
 
 
 def _certificate_reason(error: Exception, host: str) -> str:

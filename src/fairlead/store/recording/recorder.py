@@ -206,16 +206,10 @@ class Recorder:
             self._known_ms = at_ms
 
     def _count_in(self, resources: tuple[str, ...]) -> None:
-        """Go on with all that was seen, if no resource is gone; else everything is told anew."""
-        before, self._resources = self._resources, resources
-        if before == resources or self._seen is None or self._first is None:
-            return
-        if not set(before) <= set(resources):
+        """Tell everything anew if other resources are counted than before."""
+        if resources != self._resources:
             self._seen = None
-            return
-        self._waiting = list(fit_resources(self._waiting, before, resources))
-        self._first = levels_on(self._first, before, resources)
-        self._seen = levels_on(self._seen, before, resources)
+        self._resources = resources
 
     def _begin_with(self, levels: StateLevels, at_ms: int) -> None:
         """Give up what waits, and tell everything from *at_ms* on."""
