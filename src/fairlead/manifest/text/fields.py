@@ -187,6 +187,11 @@ def words(of: Any) -> dict[str, Any]:
     return {word: word for word in get_args(of)}
 
 
+def field_names(table: str) -> tuple[str, ...]:
+    """Return the names of fields that a long table lists, with white space between them."""
+    return tuple(table.split())
+
+
 def choice_of(value: Value, choices: Choices[str, T]) -> T:
     """Accept one of the words in *choices*, and return what it stands for."""
     if isinstance(value, str) and value in choices:

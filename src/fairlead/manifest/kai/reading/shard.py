@@ -16,7 +16,7 @@ from fairlead.manifest.core.read_settings import protection_ms, read_address
 from fairlead.manifest.kai.objects import KaiConfigObject, KaiShardObject
 from fairlead.manifest.kai.reading.usage import read_usage
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.fields import FieldError, choice_of, duration_of, factor_of
+from fairlead.manifest.text.fields import FieldError, choice_of, duration_of, factor_of, field_names
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings, PackOrSpread
@@ -30,25 +30,12 @@ MULTIPLIERS: Final = (
 
 _STRATEGIES: Final[dict[str, PackOrSpread]] = {"binpack": "binpack", "spread": "spread"}
 _ACTION_PRIORITIES: Final = dict(zip(ACTIONS, (500, 400, 300, 200, 100), strict=True))
-_OTHER_PLUGINS: Final = (
-    "dynamicresources",
-    "elastic",
-    "gpupack",
-    "gpusharingorder",
-    "gpuspread",
-    "kubeflow",
-    "nodeavailability",
-    "nodeplacement",
-    "nominatednode",
-    "podaffinity",
-    "predicates",
-    "priority",
-    "ray",
-    "resourcetype",
-    "snapshot",
-    "subgrouporder",
-    "taskorder",
-    "topology",
+_OTHER_PLUGINS: Final = field_names(
+    """
+    dynamicresources elastic gpupack gpusharingorder gpuspread kubeflow nodeavailability
+    nodeplacement nominatednode podaffinity predicates priority ray resourcetype snapshot
+    subgrouporder taskorder topology
+    """
 )
 _IGNORED: Final = ("goMemLimit", "scenarioSearchBudgets")
 
@@ -292,13 +279,11 @@ def _length_ms(text: str) -> int:
 
 USUAL_NAMESPACE: Final = "kai-scheduler"
 
-_OF_THE_INSTALLATION: Final = (
-    "externalPrometheusHealthProbe",
-    "retentionPeriod",
-    "sampleInterval",
-    "serviceMonitor",
-    "storageClassName",
-    "storageSize",
+_OF_THE_INSTALLATION: Final = field_names(
+    """
+    externalPrometheusHealthProbe retentionPeriod sampleInterval serviceMonitor storageClassName
+    storageSize
+    """
 )
 
 
