@@ -11,11 +11,7 @@ from typing import NamedTuple
 from fairlead.manifest.core.objects import NodeObject, PodObject, full_name, is_placed, pod_id
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assembly.jobs import Job
-from fairlead.manifest.kai.devices.assigned_shares import (
-    charge_foreign_devices,
-    device_shares,
-    holds_devices,
-)
+from fairlead.manifest.kai.devices.assigned_shares import NodeShares, holds_devices, shares_on_node
 from fairlead.manifest.translate.family import DeviceChanges, Remarks, UnitChange, UnitContent
 from fairlead.model.axes import WorkloadName
 from fairlead.model.device_share import DeviceShare
@@ -64,8 +60,8 @@ class NodeDevices:
         foreign: set[PodId] = set()
         for name in sorted(touched):
             on_node, node = self._nodes[name], node_of(name)
-            devices = remarks.note(("devices", name), partial(_devices_on, on_node, node))
-            workloads.update(self._update_shares(on_node, devices.shares))
+            devices = remarks.note(("devices", name), partial(_shares_on, on_node, node))
+            workloads.update(self._update_shares(on_node, devices.ours))
             foreign.update(self._update_foreign(devices.foreign))
             if not (on_node.own or on_node.foreign):
                 del self._nodes[name]
@@ -106,17 +102,9 @@ class NodeDevices:
             yield node
 
 
-class _NodeDevices(NamedTuple):
-    shares: Mapping[str, DeviceShare]
-    foreign: tuple[PodObject, ...]
-
-
-def _devices_on(on_node: _OnNode, node: NodeObject | None, findings: Findings) -> _NodeDevices:
+def _shares_on(on_node: _OnNode, node: NodeObject | None, findings: Findings) -> NodeShares:
     own = [pod for pod, _ in on_node.own.values()]
-    nodes = [] if node is None else [node]
-    foreign = charge_foreign_devices([*on_node.foreign.values()], own, nodes, findings)
-    shares = device_shares(own, nodes, findings, foreign.held_by_others)
-    return _NodeDevices(shares, foreign.pods)
+    return shares_on_node(own, [*on_node.foreign.values()], node, findings)
 
 
 def _holders(found: UnitContent[Job]) -> Iterator[tuple[str, str, PodObject, WorkloadName]]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -30,10 +30,7 @@ from fairlead.placement.shared_devices import part_e9
 GROUP_LABEL: Final = "runai-gpu-group"  # holds the id; with several devices: GROUP_LABEL/ID each
 _GROUP_PREFIX: Final = f"{GROUP_LABEL}/"
 
-HeldByOthers: TypeAlias = Mapping[str, Mapping[str, int]]
-"""By node and id, how much of a device pods hold that are not ours, in billionths."""
-
-NOTHING_HELD: Final[HeldByOthers] = MappingProxyType({})
+NOTHING_HELD: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 class Sharing(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,44 +42,67 @@ class Sharing(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...]
 
 
+class NodeShares(msgspec.Struct, frozen=True, kw_only=True):
+    """The devices of each pod of ours that shares some on a node, by the pod's full name.
+
+    ``foreign`` are pods that are not ours with every device that they hold among their requests.
+    """
+
+    ours: Mapping[str, DeviceShare]
+    foreign: tuple[PodObject, ...]
+
+
+def shares_on_node(
+    ours: Iterable[PodObject],
+    foreign: Sequence[PodObject],
+    node: NodeObject | None,
+    findings: Findings,
+) -> NodeShares:
+    """Return which devices of one *node* its pods have; None: nothing is known of the node.
+
+    *ours* all share devices there, and *foreign* all hold some. A foreign pod is charged whole
+    devices, each of them once. Law: no device is whole of which one of *foreign* has a part, or
+    which is kept for a pod that is not in the input; the order of pods changes nothing. Cost: sorts
+    the pods.
+    """
+    own = sorted(ours, key=full_name)
+    holding = sorted(foreign, key=full_name)
+    sharing = [sharing_of(pod, node, findings) for pod in holding if _has_part(pod)]
+    own_ids = {each for pod in own for each in device_ids(pod.labels)}
+    _warn_of_strangers(sharing, own_ids, findings)
+    reservations = [pod for pod in holding if _is_reservation(pod)]
+    devices = _opened_by(sharing)
+    devices |= _kept_by(reservations, [*own, *(each.pod for each in sharing)])
+    return NodeShares(
+        ours=device_shares(own, node, findings, _held_with(own_ids, sharing)),
+        foreign=tuple(_charged(pod, devices[full_name(pod)]) for pod in foreign),
+    )
+
+
 def device_shares(
     pods: Iterable[PodObject],
-    nodes: Iterable[NodeObject],
+    node: NodeObject | None,
     findings: Findings,
-    held_by_others: HeldByOthers = NOTHING_HELD,
+    held_by_others: Mapping[str, int] = NOTHING_HELD,
 ) -> dict[str, DeviceShare]:
-    """Return the devices of each pod that has a place and shares some, by the pod's full name.
+    """Return the devices of *pods* on one *node*, all of which share some, by full name.
 
-    A pod on a device that others than *pods* share counts for their parts too: nothing else in a
-    state could hold them. Law: the order of *pods* and *nodes* changes nothing. Where more is held
-    than there is, that is reported and nothing refused. Cost: sorts the pods that share; hardly
-    more for each of them.
+    A pod on a device that others than *pods* share counts for their parts too, which are
+    *held_by_others* by id: nothing else in a state could hold them. Where more is held than there
+    is, that is reported and nothing refused.
     """
-    known = {node.name: node for node in nodes}
-    on_node: dict[str, list[Sharing]] = {}
-    running = [pod for pod in pods if pod.gpu_share and is_placed(pod)]
-    for pod in sorted(running, key=full_name):
-        assert pod.node is not None, "it is placed"
-        sharing = sharing_of(pod, known.get(pod.node), findings)
-        on_node.setdefault(pod.node, []).append(sharing)
-    shares: dict[str, DeviceShare] = {}
-    opened: dict[str, int] = {}
-    for name, sharing_pods in sorted(on_node.items()):
-        devices = SharedDevices(sharing_pods, held_by_others.get(name, {}))
-        shares |= devices.shares
-        devices.warn_of_overfull(findings)
-        opened[name] = len(devices.held_e9)
-    for name, node in sorted(known.items()):
-        _warn_of_too_many(node, opened.get(name, 0), findings)
-    return shares
+    sharing = [sharing_of(pod, node, findings) for pod in sorted(pods, key=full_name)]
+    devices = SharedDevices(sharing, held_by_others)
+    devices.warn_of_overfull(findings)
+    if node is not None:
+        _warn_of_too_many(node, len(devices.held_e9), findings)
+    return devices.shares
 
 
 class SharedDevices:
     """The shared devices of one node, which pods are on which, and how full they are."""
 
-    def __init__(
-        self, pods: Sequence[Sharing], others: Mapping[str, int] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, pods: Sequence[Sharing], others: Mapping[str, int] = NOTHING_HELD) -> None:
         """Put *pods* on devices: where their ids say, then the others, in the order given.
 
         *others* is what is held besides, by id; it counts where one of *pods* has the id.
@@ -206,46 +226,6 @@ def _warn_of_too_many(node: NodeObject, opened: int, findings: Findings) -> None
 
 RESERVATION_NAMESPACES: Final = frozenset({"kai-resource-reservation", "runai-reservation"})
 
-_Device: TypeAlias = tuple[str, str]  # a node, and the id of a device there
-
-
-class ForeignDevices(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods that are not ours with every device that they hold among their requests.
-
-    ``held_by_others`` is what they have of devices that ours share too.
-    """
-
-    pods: tuple[PodObject, ...]
-    held_by_others: HeldByOthers
-
-
-def charge_foreign_devices(
-    foreign: Sequence[PodObject],
-    ours: Iterable[PodObject],
-    nodes: Iterable[NodeObject],
-    findings: Findings,
-) -> ForeignDevices:
-    """Return *foreign* with each device charged to one pod, and what they share with *ours*.
-
-    Law: no device is whole of which one of *foreign* has a part, or which is kept for a pod that
-    is not in the input; the order of pods changes nothing. Cost: sorts the pods that share.
-    """
-    known = {node.name: node for node in nodes}
-    holding = sorted(filter(holds_devices, foreign), key=full_name)
-    sharing = [
-        sharing_of(pod, known.get(pod.node or ""), findings) for pod in holding if _has_part(pod)
-    ]
-    own = [pod for pod in ours if pod.gpu_share and is_placed(pod)]
-    own_devices = {device for pod in own for device in _devices_of(pod)}
-    _warn_of_strangers(sharing, own_devices, findings)
-    devices = _opened_by(sharing)
-    reservations = [pod for pod in holding if _is_reservation(pod)]
-    devices |= _kept_by(reservations, [*own, *(each.pod for each in sharing)])
-    return ForeignDevices(
-        pods=tuple(_charged(pod, devices[full_name(pod)]) for pod in foreign),
-        held_by_others=_held_with(own_devices, sharing),
-    )
-
 
 def holds_devices(pod: PodObject) -> bool:
     """Return whether a foreign pod may hold devices, or parts of some, that it does not request."""
@@ -265,46 +245,36 @@ def _is_terminating(pod: PodObject) -> bool:
     return pod.terminating
 
 
-def _devices_of(pod: PodObject) -> list[_Device]:
-    return [(pod.node or "", group) for group in device_ids(pod.labels)]
-
-
 def _opened_by(sharing: Sequence[Sharing]) -> Counter[str]:
     """Return how many devices each pod is the first to have a part of, by its full name.
 
     Pods that stay come first, so that no device is released with a pod that still has a part.
     """
-    on_node: dict[str, list[Sharing]] = {}
-    for each in sharing:
-        on_node.setdefault(each.pod.node or "", []).append(each)
     opened = Counter[str]()
-    for pods in on_node.values():
-        seen: set[int] = set()
-        shares = SharedDevices(pods).shares
-        for pod in sorted([each.pod for each in pods], key=_is_terminating):
-            devices = set(shares[full_name(pod)].devices)
-            opened[full_name(pod)] = len(devices - seen)
-            seen |= devices
+    seen: set[int] = set()
+    shares = SharedDevices(sharing).shares
+    for pod in sorted([each.pod for each in sharing], key=_is_terminating):
+        devices = set(shares[full_name(pod)].devices)
+        opened[full_name(pod)] = len(devices - seen)
+        seen |= devices
     return opened
 
 
 def _kept_by(reservations: Sequence[PodObject], sharers: Sequence[PodObject]) -> Counter[str]:
     """Return how many devices each of *reservations* keeps that none of *sharers* is on.
 
-    One without an id is taken to be for those without an id on its node, if there are any.
+    One without an id is taken to be for sharers without an id, if there are any.
     """
-    taken = {device for pod in sharers for device in _devices_of(pod)}
-    packed = {
-        pod.node
-        for pod in sharers
-        if pod.gpu_share and len(device_ids(pod.labels)) < pod.gpu_share.devices
-    }
+    taken = {each for pod in sharers for each in device_ids(pod.labels)}
+    are_some_packed = any(
+        pod.gpu_share and len(device_ids(pod.labels)) < pod.gpu_share.devices for pod in sharers
+    )
     kept = Counter[str]()
     for pod in sorted(reservations, key=_is_terminating):
-        found = {*_devices_of(pod)}
+        found = {*device_ids(pod.labels)}
         kept[full_name(pod)] = len(found - taken)
         taken |= found
-        if not found and pod.node not in packed:
+        if not found and not are_some_packed:
             kept[full_name(pod)] = -(-pod.requests.get(GPU, 0) // DEVICE)
     return kept
 
@@ -317,26 +287,21 @@ def _charged(pod: PodObject, devices: int) -> PodObject:
     return pod if own is pod.requests else msgspec.structs.replace(pod, requests=own)
 
 
-def _held_with(own: set[_Device], sharing: Iterable[Sharing]) -> HeldByOthers:
-    held: dict[str, Counter[str]] = {}
+def _held_with(own_ids: set[str], sharing: Iterable[Sharing]) -> Counter[str]:
+    """Return what *sharing* have of devices that pods of ours share too, by id."""
+    held = Counter[str]()
     for each in sharing:
-        node = each.pod.node or ""
-        for group in each.groups:
-            if (node, group) in own:
-                held.setdefault(node, Counter())[group] += each.part_e9
+        for group in own_ids.intersection(each.groups):
+            held[group] += each.part_e9
     return held
 
 
-def _warn_of_strangers(sharing: Iterable[Sharing], own: set[_Device], findings: Findings) -> None:
+def _warn_of_strangers(sharing: Iterable[Sharing], own_ids: set[str], findings: Findings) -> None:
     for each in sharing:
-        if not own.isdisjoint(_devices_of(each.pod)):
-            each.pod.source.report(
-                findings,
-                "warning",
-                "overcommitted",
-                ("metadata", "labels"),
-                f"found a device of the node {quote(each.pod.node or '')} that pods of KAI's jobs "
-                "share too; its part is held there, and one more device, so that none is given "
-                "out twice",
-                f"correct the labels {GROUP_LABEL} of the pods there",
-            )
+        if not own_ids.isdisjoint(device_ids(each.pod.labels)):
+            message = f"found a device of the node {quote(each.pod.node or '')} that pods of KAI's "
+            message += "jobs share too; its part is held there, and one more device, so that none "
+            message += "is given out twice"
+            fix = f"correct the labels {GROUP_LABEL} of the pods there"
+            place = ("metadata", "labels")
+            each.pod.source.report(findings, "warning", "overcommitted", place, message, fix)
