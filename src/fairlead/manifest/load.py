@@ -13,9 +13,8 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.core.objects import Object, SettingsObject
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kinds import Identified, identify
+from fairlead.manifest.kinds import Identified, identify, warn_of_other_sections
 from fairlead.manifest.registry import BUNDLES
-from fairlead.manifest.settings import warn_of_other_sections
 from fairlead.manifest.text.documents import Document, read_bytes, read_documents
 from fairlead.manifest.translate.assemble import assemble
 from fairlead.policy.contract import POLICY_NAMES, PolicyName

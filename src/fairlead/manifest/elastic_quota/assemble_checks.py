@@ -6,11 +6,9 @@ from typing import Final
 from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject, is_live
 from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.core.tree_checks import place
-from fairlead.manifest.elastic_quota.assemble_gangs import Gang
 from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
 from fairlead.manifest.elastic_quota.read_quota import is_counted
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.translate.family import Mirror
 from fairlead.model.quantity import show_amount
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
@@ -186,29 +184,3 @@ def warn_of_gpu_shares(pods: Iterable[PodObject], findings: Findings) -> None:
         f"found {annotation}{where}, which has no effect: only KAI shares devices",
         "ask for whole devices in a container, such as nvidia.com/gpu: 1",
     )
-
-
-def warn_of_unequal_priorities(gang: Gang, priorities: Sequence[int], findings: Findings) -> None:
-    """Report pods of a gang that differ in priority, *priorities* being those of its pods.
-
-    They start together, so they are as important as the foremost of them.
-    """
-    highest, lowest = max(priorities), min(priorities)
-    if gang.group is None or highest == lowest:
-        return
-    most, least = (gang.pods[priorities.index(each)] for each in (highest, lowest))
-    least.source.report(
-        findings,
-        "warning",
-        "contradiction",
-        _place_of_priority(least),
-        f"found priority {lowest}, while {most.name} of the same PodGroup has {highest}; "
-        f"all its pods count with {highest}",
-        f"give all pods of {quote(gang.group.name)} the same priority",
-    )
-
-
-def _place_of_priority(pod: PodObject) -> Path:
-    if pod.priority is not None:
-        return ("spec", "priority")
-    return ("spec", "priorityClassName") if pod.priority_class else ("spec",)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import count
 from typing import Any, TypeVar, get_args
 
 from fairlead.errors import DurationError, QuantityError
@@ -277,3 +278,13 @@ def parse_timestamp(text: str) -> int:
     moment = datetime.fromisoformat(match["date_and_time"].upper()).replace(tzinfo=zone)
     whole_ms = (moment - _EPOCH) // timedelta(milliseconds=1)
     return whole_ms + int((match["decimals"] or "").ljust(3, "0")[:3])
+
+
+def exact_decimal(value: Fraction) -> Decimal:
+    """Return *value*, which must be one with finitely many decimals, with nothing rounded.
+
+    Cost: one step for each decimal.
+    """
+    places = next(each for each in count() if 10**each % value.denominator == 0)
+    scaled = value.numerator * (10**places // value.denominator)
+    return Decimal((int(scaled < 0), tuple(map(int, str(abs(scaled)))), -places))

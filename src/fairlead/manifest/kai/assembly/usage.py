@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.core.objects import SettingsObject
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.objects import KaiConfigObject, KaiQueueObject, KaiShardObject
 from fairlead.manifest.kai.reading.own_usage import USAGE_SECTION, OwnUsage
 from fairlead.manifest.text.documents import Source
+from fairlead.manifest.text.fields import exact_decimal
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.quantity import scale_of
 from fairlead.policy.kai.settings import KaiSettings

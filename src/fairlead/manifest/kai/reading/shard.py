@@ -10,13 +10,19 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata, reads_named
 from fairlead.manifest.core.read_settings import protection_ms, read_address
 from fairlead.manifest.kai.objects import KaiConfigObject, KaiShardObject
 from fairlead.manifest.kai.reading.usage import read_usage
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.fields import FieldError, choice_of, duration_of, factor_of, field_names
+from fairlead.manifest.text.fields import (
+    FieldError,
+    choice_of,
+    duration_of,
+    exact_decimal,
+    factor_of,
+    field_names,
+)
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings, PackOrSpread

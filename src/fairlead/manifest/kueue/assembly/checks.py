@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from fairlead.manifest.core.priorities import BUILT_IN
 from fairlead.manifest.core.tree_checks import Sourced
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kueue.assembly.objects import KueueObjects
+from fairlead.manifest.kueue.assembly.queues import KueueObjects
 from fairlead.manifest.kueue.objects import ClusterQueueObject, KueueWorkloadObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote

@@ -12,7 +12,7 @@ from typing import Final
 from fairlead.manifest.core.node_amounts import amounts_on
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assembly.checks import priority_of
-from fairlead.manifest.kueue.assembly.objects import KueueObjects
+from fairlead.manifest.kueue.assembly.queues import KueueObjects
 from fairlead.manifest.kueue.objects import KueuePodSet, KueueWorkloadObject
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.execution.reconcile import ObservedPlace, ObservedWorkload
