@@ -57,9 +57,8 @@ def warn_of_other_sections(
     for each in settings:
         for section in filter(others.__contains__, each.written):
             bundle = others[section]
-            each.source.report(
+            each.source.warn(
                 findings,
-                "warning",
                 "no-effect",
                 ("spec", section),
                 f"found settings for {bundle.section.title}, which have no effect: "
@@ -140,13 +139,13 @@ def _suspect_kind(document: Document, group: str, name: str, findings: Findings)
         guess = f"write apiVersion: {elsewhere[0]}/{KINDS[elsewhere[0], name].versions[0]}"
     if guess:
         message = f"found the unknown kind {quote(kind_title(group, name))}; it is left alone"
-        document.source.report(findings, "warning", "unknown-kind", ("kind",), message, guess)
+        document.source.warn(findings, "unknown-kind", ("kind",), message, guess)
 
 
 def _report_version(document: Document, version: str, kind: Kind, findings: Findings) -> None:
     message = f"found the unknown version {quote(version)}; read as {kind.versions[0]}"
     fix = f"write one of: {', '.join(kind.versions)}"
-    document.source.report(findings, "warning", "unknown-version", ("apiVersion",), message, fix)
+    document.source.warn(findings, "unknown-version", ("apiVersion",), message, fix)
 
 
 def _report_no_kind(document: Document, findings: Findings) -> None:
@@ -175,7 +174,7 @@ def _report_types(document: Document, findings: Findings) -> None:
             if value is not None:
                 text_of(value)
         except FieldError as wrong:
-            document.source.report(findings, "error", wrong.code, (key,), wrong.message, wrong.fix)
+            document.source.error(findings, wrong.code, (key,), wrong.message, wrong.fix)
 
 
 def _looks_like_object(value: ValueMapping) -> bool:

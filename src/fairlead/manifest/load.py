@@ -127,9 +127,8 @@ def _read(
 def _note_others(others: Sequence[Identified], policy: PolicyName, findings: Findings) -> None:
     titles = Counter(each.title for each in others)
     listed = ", ".join(f"{count} {title}" for title, count in sorted(titles.items()))
-    others[0].document.source.report(
+    others[0].document.source.advise(
         findings,
-        "advice",
         "left-alone",
         ("kind",),
         f"found objects of other rule sets than {policy}, which are left alone: {listed}",
@@ -166,9 +165,8 @@ def choose_policy(
         for family, first in sorted(firsts.items())
     )
     second = firsts[sorted(firsts)[1]]
-    second.document.source.report(
+    second.document.source.error(
         findings,
-        "error",
         "mixed-families",
         ("kind",),
         f"found objects of {len(firsts)} rule sets, expected one: {listed}",

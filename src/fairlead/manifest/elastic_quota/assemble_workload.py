@@ -109,9 +109,8 @@ def _group_workload(group: str) -> WorkloadName:
 def _warn_of_missing(pod: PodObject, findings: Findings, *, waits: bool) -> None:
     label = _group_label(pod)
     group = pod.labels[label]
-    pod.source.report(
+    pod.source.warn(
         findings,
-        "warning",
         "missing-reference",
         ("metadata", "labels", label),
         f"found the group {quote(group)}, which is not in the input; "
@@ -258,9 +257,8 @@ def _warn_of_unequal_priorities(gang: Gang, priorities: Sequence[int], findings:
     if gang.group is None or highest == lowest:
         return
     most, least = (gang.pods[priorities.index(each)] for each in (highest, lowest))
-    least.source.report(
+    least.source.warn(
         findings,
-        "warning",
         "contradiction",
         _place_of_priority(least),
         f"found priority {lowest}, while {most.name} of the same PodGroup has {highest}; "

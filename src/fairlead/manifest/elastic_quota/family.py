@@ -106,9 +106,8 @@ class ElasticQuotaFamily(Family[Gang]):
         for quota in sorted(quotas, key=lambda each: (each.created_ms, each.name)):
             first = chosen.setdefault(quota.namespace, quota)
             if first is not quota:
-                quota.source.report(
+                quota.source.warn(
                     findings,
-                    "warning",
                     "no-effect",
                     ("metadata", "namespace"),
                     f"found a second quota in namespace {quota.namespace}; {first.name} is older "

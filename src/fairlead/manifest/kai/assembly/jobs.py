@@ -58,9 +58,8 @@ class NodePool:
         message = f"{own}: {counts}{names} belong to other pools and are left out"
         if nodes and len(others) == len(nodes):
             message += "; no node of the input is left, so nothing can run"
-        self.shard.source.report(
+        self.shard.source.warn(
             findings,
-            "warning",
             "no-effect",
             ("spec", "partitionLabelValue"),
             message,
@@ -77,9 +76,8 @@ def choose_pool(shards: Sequence[KaiShardObject], findings: Findings) -> NodePoo
         return NodePool(None)
     chosen, *others = sorted(shards, key=lambda each: (each.settings.node_pool != "", each.name))
     for each in sorted(others, key=lambda each: each.name):
-        each.source.report(
+        each.source.warn(
             findings,
-            "warning",
             "no-effect",
             ("metadata", "name"),
             f"found another SchedulingShard; the settings and nodes of {quote(chosen.name)} count",
@@ -229,9 +227,8 @@ def _group_path(pod: PodObject) -> Path:
 
 def _warn_about_group(pod: PodObject, rules: AssemblyRules, findings: Findings) -> None:
     is_waiting = rules.missing_group == "waits"
-    pod.source.report(
+    pod.source.warn(
         findings,
-        "warning",
         "missing-reference",
         _group_path(pod),
         f"found the PodGroup {quote(named_group(pod))}, which is not in the input; "
@@ -247,14 +244,13 @@ def _warn_about_queue(pod: PodObject, findings: Findings) -> None:
         message = f"found the queue {quote(queue)} on a pod of the scheduler {quote(pod.scheduler)}"
         message += f"; KAI's is {SCHEDULER}, so the pod is not a job and only occupies its node"
         fix = f"write schedulerName: {SCHEDULER}, or remove the label"
-        pod.source.report(findings, "warning", "no-effect", place, message, fix)
+        pod.source.warn(findings, "no-effect", place, message, fix)
 
 
 def warn_of_empty_group(group: KaiPodGroupObject, findings: Findings) -> None:
     """Report a PodGroup that no pod names."""
-    group.source.report(
+    group.source.warn(
         findings,
-        "warning",
         "missing-reference",
         ("metadata", "name"),
         f"found the PodGroup {quote(full_name(group))} without a pod; it requests nothing",

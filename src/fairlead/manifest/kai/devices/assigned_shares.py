@@ -149,7 +149,7 @@ class SharedDevices:
             )
             fix = f"correct the share, or the labels {GROUP_LABEL} of the pods there"
             place = self._place(sharing, number)
-            pod.source.report(findings, "warning", "overcommitted", place, message, fix)
+            pod.source.warn(findings, "overcommitted", place, message, fix)
 
     def _place(self, sharing: Sharing, number: int) -> Path:
         """Return where a pod says that it is on the device, or else how much it wants of one."""
@@ -205,7 +205,7 @@ def sharing_of(pod: PodObject, node: NodeObject | None, findings: Findings) -> S
         message = f"found {len(groups)} devices in the labels {GROUP_LABEL}, expected "
         message += f"{share.devices}, which it asks for; the first by id count"
         place = ("metadata", "labels")
-        pod.source.report(findings, "warning", "contradiction", place, message, "remove the others")
+        pod.source.warn(findings, "contradiction", place, message, "remove the others")
     return Sharing(pod=pod, share=share, part_e9=part, groups=groups[: share.devices])
 
 
@@ -235,7 +235,7 @@ def _warn_of_too_many(node: NodeObject, opened: int, findings: Findings) -> None
         message = f"found pods that share {opened} devices of this node, expected at most {there}"
         fix = f"correct the labels {GROUP_LABEL} of its pods, or what it has"
         place = ("status", "allocatable", GPU)
-        node.source.report(findings, "warning", "overcommitted", place, message, fix)
+        node.source.warn(findings, "overcommitted", place, message, fix)
 
 
 def holds_devices(pod: PodObject) -> bool:
@@ -315,7 +315,7 @@ def _warn_of_strangers(sharing: Iterable[Sharing], own_ids: set[str], findings: 
             message += "is given out twice"
             fix = f"correct the labels {GROUP_LABEL} of the pods there"
             place = ("metadata", "labels")
-            each.pod.source.report(findings, "warning", "overcommitted", place, message, fix)
+            each.pod.source.warn(findings, "overcommitted", place, message, fix)
 
 
 class _OnNode(NamedTuple):

@@ -35,9 +35,8 @@ def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Fin
             continue
         total += _admitted_pods(workload)
         if total > MAX_ADMITTED_PODS:
-            workload.source.report(
+            workload.source.error(
                 findings,
-                "error",
                 "too-large",
                 ("status", "admission"),
                 f"found more than {MAX_ADMITTED_PODS:,} admitted pods up to here",
