@@ -1,6 +1,7 @@
 """What one field may hold: plain value in, typed value out, or a `FieldError` that says why not."""
 
 import re
+from collections.abc import Callable
 from collections.abc import Mapping as Choices
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -141,7 +142,7 @@ def duration_of(value: Value) -> tuple[int, bool]:
     try:
         return parse_duration(value)
     except DurationError as wrong:
-        if value[:1] in ("-", "+") and _is_duration(value[1:]):
+        if value[:1] in ("-", "+") and _is_read_by(parse_duration, value[1:]):
             expected = "a duration without a sign: days, weeks and years have none"
             fix = f"write {value[1:]}, or another duration above 0"
             raise FieldError("bad-duration", _found(value, expected), fix) from None
@@ -150,10 +151,10 @@ def duration_of(value: Value) -> tuple[int, bool]:
         raise FieldError("bad-duration", _found(value, told), cure) from None
 
 
-def _is_duration(text: str) -> bool:
+def _is_read_by(parse: Callable[[str], object], text: str) -> bool:
     try:
-        parse_duration(text)
-    except DurationError:
+        parse(text)
+    except (ValueError, OverflowError):
         return False
     return True
 
@@ -167,20 +168,12 @@ def timestamp_of(value: Value) -> int:
     try:
         return parse_timestamp(value)
     except (ValueError, OverflowError):
-        if _is_timestamp(f"{value}Z"):
+        if _is_read_by(parse_timestamp, f"{value}Z"):
             expected, fix = (
                 "its time zone, too",
                 f"write {value}Z for UTC, or such as {value}+01:00",
             )
         raise FieldError("bad-timestamp", _found(value, expected), fix) from None
-
-
-def _is_timestamp(text: str) -> bool:
-    try:
-        parse_timestamp(text)
-    except (ValueError, OverflowError):
-        return False
-    return True
 
 
 def words(of: Any) -> dict[str, Any]:
