@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.reading.share_simulation import read_share_simulation
+from fairlead.manifest.kai.reading.queue import read_share_simulation
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.model.axes import QueueName, WorkloadName

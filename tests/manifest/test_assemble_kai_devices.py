@@ -250,7 +250,7 @@ def test_devices_are_those_of_a_plain_search_whatever_the_order(
 ) -> None:
     expected = plainly(holders)
     random.shuffle(holders)
-    shares = device_shares(map(as_pod, holders), [], Findings())
+    shares = device_shares(map(as_pod, holders), None, Findings())
     assert {name: share.devices for name, share in shares.items()} == {
         f"ns/{name}": devices for name, devices in expected.items()
     }

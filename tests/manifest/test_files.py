@@ -69,9 +69,9 @@ def without_rights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nobody list a folder, root included."""
     list_folder = os.scandir
 
-    def refuse(path: Path) -> object:
-        if path == folder:
-            raise PermissionError(13, "Permission denied")
+    def refuse(path: str) -> object:
+        if path == str(folder):
+            raise PermissionError(13, "Permission denied", path)
         return list_folder(path)
 
     monkeypatch.setattr(os, "scandir", refuse)

@@ -7,7 +7,7 @@ import pytest
 from fairlead.errors import Finding
 from fairlead.manifest.core.objects import Object
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.reading.share_simulation import read_share_simulation
+from fairlead.manifest.kai.reading.queue import read_share_simulation
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from tests.manifest.kai_world import NODE, queue, stream, told

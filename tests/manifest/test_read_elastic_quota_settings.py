@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fairlead.manifest.elastic_quota.read_options import quirk_field
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kinds import read_settings
 from fairlead.manifest.load import LoadResult, load
-from fairlead.manifest.settings import read_settings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.values import REFUSED, Value

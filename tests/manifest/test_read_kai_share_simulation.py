@@ -9,7 +9,7 @@ import pytest
 from fairlead.manifest.core.objects import NodeObject, Object
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.objects import KaiQueueObject, KaiShardObject
-from fairlead.manifest.kai.reading.share_simulation import (
+from fairlead.manifest.kai.reading.queue import (
     is_share_simulation,
     read_share_simulation,
 )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kinds import read_settings
 from fairlead.manifest.load import LoadResult, load
-from fairlead.manifest.settings import read_settings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.values import REFUSED, Value

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from fairlead.manifest.kai.reading.own_usage import OwnUsage
+from fairlead.manifest.kinds import read_settings
 from fairlead.manifest.load import load
-from fairlead.manifest.settings import read_settings
 from fairlead.usage.settings import (
     Credentials,
     PrometheusSource,

@@ -1,17 +1,18 @@
 """Every kind of object that Fairlead reads, and of which kind a document is.
 
 A kind is known by its API group and its name together: three groups have a ``PodGroup``, and the
-``Queue`` of one scheduler is not that of another.
+``Queue`` of one scheduler is not that of another. Fairlead's own kind is ``Settings``: options that
+no object of a peer has a field for, so that a peer's configuration stays valid for the peer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from fairlead.manifest.bundle import GroupAndKind, Kind, one_object
-from fairlead.manifest.core.objects import Object
+from fairlead.manifest.core.objects import Object, SettingsObject
 from fairlead.manifest.core.read_objects import (
     read_budget,
     read_namespace,
@@ -21,13 +22,50 @@ from fairlead.manifest.core.read_objects import (
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.registry import BUNDLES
-from fairlead.manifest.settings import read_settings
+from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.fields import FieldError, text_of
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import REFUSED
 from fairlead.manifest.text.values import Mapping as ValueMapping
+from fairlead.policy.contract import PolicyName
+
+
+def read_settings(top: Cursor) -> SettingsObject:
+    """Read a Settings object. It needs no name, because there is at most one.
+
+    Each rule set has a section. All are checked, whichever rule set the input is for.
+    """
+    top.ignore("apiVersion", "kind", "metadata")
+    spec = top.mapping("spec")
+    sections = [bundle.section for bundle in BUNDLES.values()]
+    found = SettingsObject(
+        source=top.source,
+        sections={each.name: each.read(spec) for each in sections},
+        written=tuple(each.name for each in sections if spec.has(each.name)),
+    )
+    top.finish()
+    return found
+
+
+def warn_of_other_sections(
+    settings: Iterable[SettingsObject], policy: PolicyName, findings: Findings
+) -> None:
+    """Report each section that is for another rule set than *policy*."""
+    others = {bundle.section.name: bundle for bundle in BUNDLES.values() if bundle.policy != policy}
+    for each in settings:
+        for section in filter(others.__contains__, each.written):
+            bundle = others[section]
+            each.source.warn(
+                findings,
+                "no-effect",
+                ("spec", section),
+                f"found settings for {bundle.section.title}, which have no effect: "
+                f"the rules are those of {policy}",
+                f"keep {section} for inputs of {bundle.policy} only",
+            )
+
 
 KINDS: Final[Mapping[GroupAndKind, Kind]] = {
     ("", "Namespace"): one_object(read_namespace, "v1"),
@@ -101,13 +139,13 @@ def _suspect_kind(document: Document, group: str, name: str, findings: Findings)
         guess = f"write apiVersion: {elsewhere[0]}/{KINDS[elsewhere[0], name].versions[0]}"
     if guess:
         message = f"found the unknown kind {quote(kind_title(group, name))}; it is left alone"
-        document.source.report(findings, "warning", "unknown-kind", ("kind",), message, guess)
+        document.source.warn(findings, "unknown-kind", ("kind",), message, guess)
 
 
 def _report_version(document: Document, version: str, kind: Kind, findings: Findings) -> None:
     message = f"found the unknown version {quote(version)}; read as {kind.versions[0]}"
     fix = f"write one of: {', '.join(kind.versions)}"
-    document.source.report(findings, "warning", "unknown-version", ("apiVersion",), message, fix)
+    document.source.warn(findings, "unknown-version", ("apiVersion",), message, fix)
 
 
 def _report_no_kind(document: Document, findings: Findings) -> None:
@@ -136,7 +174,7 @@ def _report_types(document: Document, findings: Findings) -> None:
             if value is not None:
                 text_of(value)
         except FieldError as wrong:
-            document.source.report(findings, "error", wrong.code, (key,), wrong.message, wrong.fix)
+            document.source.error(findings, wrong.code, (key,), wrong.message, wrong.fix)
 
 
 def _looks_like_object(value: ValueMapping) -> bool:

@@ -11,9 +11,8 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.core.objects import Object, SettingsObject
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kinds import Identified, identify
+from fairlead.manifest.kinds import Identified, identify, warn_of_other_sections
 from fairlead.manifest.registry import BUNDLES
-from fairlead.manifest.settings import warn_of_other_sections
 from fairlead.manifest.text.documents import Document, read_bytes, read_documents
 from fairlead.manifest.translate.assemble import assemble
 from fairlead.model.collector import paused_collector
@@ -111,9 +110,8 @@ def _read(
 def _note_others(others: Sequence[Identified], policy: PolicyName, findings: Findings) -> None:
     titles = Counter(each.title for each in others)
     listed = ", ".join(f"{count} {title}" for title, count in sorted(titles.items()))
-    others[0].document.source.report(
+    others[0].document.source.advise(
         findings,
-        "advice",
         "left-alone",
         ("kind",),
         f"found objects of other rule sets than {policy}, which are left alone: {listed}",
@@ -150,9 +148,8 @@ def choose_policy(
         for family, first in sorted(firsts.items())
     )
     second = firsts[sorted(firsts)[1]]
-    second.document.source.report(
+    second.document.source.error(
         findings,
-        "error",
         "mixed-families",
         ("kind",),
         f"found objects of {len(firsts)} rule sets, expected one: {listed}",

@@ -3,9 +3,9 @@
 from typing import Final
 
 from fairlead.manifest.bundle import Bundle
-from fairlead.manifest.elastic_quota.bundle import ELASTIC_QUOTA
-from fairlead.manifest.kai.bundle import KAI
-from fairlead.manifest.kueue.bundle import KUEUE
+from fairlead.manifest.elastic_quota.family import ELASTIC_QUOTA
+from fairlead.manifest.kai.family import KAI
+from fairlead.manifest.kueue.family import KUEUE
 from fairlead.policy.contract import PolicyName
 
 BUNDLES: Final[dict[PolicyName, Bundle]] = {

@@ -48,8 +48,8 @@ class MemoryChanged(msgspec.Struct, frozen=True, tag=True):
     memory: Memory | None
 
 
-class WorkloadStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Pods of a workload got their places (all of them, or some more of an elastic one).
+class _Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods of a workload have places since ``at_ms``.
 
     ``flavors`` has one entry per pod set, from resource to flavor, where quotas are flavored.
     """
@@ -60,81 +60,67 @@ class WorkloadStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     at_ms: int
 
 
-class WorkloadBinding(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class _OfPods(msgspec.Struct, frozen=True, kw_only=True):
+    """Something happened to pods of a workload."""
+
+    workload: WorkloadName
+    pods: tuple[PodId, ...]
+
+
+class WorkloadStarted(_Placed, frozen=True, kw_only=True, tag=True):
+    """Pods of a workload got their places (all of them, or some more of an elastic one)."""
+
+
+class WorkloadBinding(_Placed, frozen=True, kw_only=True, tag=True):
     """Pods were given places, and the cluster was asked to bind them there.
 
     They count as running from now on. Either the cluster confirms it, or they are reported stopped
     because it failed; until ``until_ms`` one of the two is expected.
     """
 
-    workload: WorkloadName
-    placements: tuple[Placement, ...]
-    flavors: tuple[dict[str, str], ...] = ()
-    at_ms: int
     until_ms: int | None = None
 
 
-class WorkloadConfirmed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class WorkloadConfirmed(_OfPods, frozen=True, kw_only=True, tag=True):
     """The cluster shows pods on the nodes that they were given, running since ``at_ms``.
 
     Those that were binding are so no more.
     """
 
-    workload: WorkloadName
-    pods: tuple[PodId, ...]
     at_ms: int
 
 
-class WorkloadReserved(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class WorkloadReserved(_Placed, frozen=True, kw_only=True, tag=True):
     """Pods are to run where others are leaving. Their queue is charged from now on.
 
     They have not started; once they stop waiting, they are reported stopped, then started.
     """
 
-    workload: WorkloadName
-    placements: tuple[Placement, ...]
-    flavors: tuple[dict[str, str], ...] = ()
-    at_ms: int
     until_ms: int | None = None
 
 
-class WorkloadLeaving(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class WorkloadLeaving(_OfPods, frozen=True, kw_only=True, tag=True):
     """Pods are being evicted. They hold their node until they have stopped."""
 
-    workload: WorkloadName
-    pods: tuple[PodId, ...]
 
-
-class WorkloadStays(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class WorkloadStays(_OfPods, frozen=True, kw_only=True, tag=True):
     """Pods that were being evicted run on: the eviction was refused, or withdrawn."""
 
-    workload: WorkloadName
-    pods: tuple[PodId, ...]
 
-
-class WorkloadStopped(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class WorkloadStopped(_OfPods, frozen=True, kw_only=True, tag=True):
     """Pods gave up their places and wait again."""
 
-    workload: WorkloadName
-    pods: tuple[PodId, ...]
 
-
-class WorkloadDisplaced(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class WorkloadDisplaced(_OfPods, frozen=True, kw_only=True, tag=True):
     """Pods gave up their places and wait again, but have not left their nodes yet.
 
     A pod that moves is displaced here and reserved there. It has left once it has a place on the
     same node again, or is reported departed.
     """
 
-    workload: WorkloadName
-    pods: tuple[PodId, ...]
 
-
-class WorkloadDeparted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class WorkloadDeparted(_OfPods, frozen=True, kw_only=True, tag=True):
     """Displaced pods have left the nodes that they had."""
-
-    workload: WorkloadName
-    pods: tuple[PodId, ...]
 
 
 class WorkloadFinished(msgspec.Struct, frozen=True, tag=True):

@@ -12,7 +12,7 @@ from fairlead.explain.queues.report import ShareReport
 from fairlead.explain.rule_set import RuleSet
 from fairlead.explain.text.explanation import Explanation
 from fairlead.manifest.kai.assembly.queue_demand import is_demand
-from fairlead.manifest.kai.reading.share_simulation import TOTAL_NODE
+from fairlead.manifest.kai.reading.queue import TOTAL_NODE
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.api import KaiShares

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import msgspec
 
-from fairlead.manifest.core.exact_decimal import exact_decimal
+from fairlead.manifest.text.fields import exact_decimal
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import (
     BINARY_SUFFIXES,

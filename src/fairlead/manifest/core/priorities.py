@@ -51,9 +51,8 @@ class Priorities:
 
 
 def _report_unknown(pod: PodObject, findings: Findings) -> None:
-    pod.source.report(
+    pod.source.warn(
         findings,
-        "warning",
         "missing-reference",
         ("spec", "priorityClassName"),
         f"found {quote(pod.priority_class)}, which is not in the input; its priority is 0",

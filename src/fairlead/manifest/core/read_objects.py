@@ -12,6 +12,7 @@ from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_pod_spec import PODS, PREEMPTION_POLICIES, refuse_part
 from fairlead.manifest.core.read_selector import read_label_selector, read_taints
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import field_names
 from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import quote
 from fairlead.model.catalogue import NAMESPACE_NAME_LABEL, DisruptionBudget
@@ -21,18 +22,11 @@ ANY_NUMBER_OF_PODS: Final = MAX_COUNT  # for a node that does not say how many i
 
 _MAX_DIGITS: Final = 18
 _IGNORED_NODE_SPEC: Final = ("configSource", "externalID", "podCIDR", "podCIDRs", "providerID")
-_IGNORED_NODE_STATUS: Final = (
-    "addresses",
-    "config",
-    "daemonEndpoints",
-    "declaredFeatures",
-    "features",
-    "images",
-    "nodeInfo",
-    "phase",
-    "runtimeHandlers",
-    "volumesAttached",
-    "volumesInUse",
+_IGNORED_NODE_STATUS: Final = field_names(
+    """
+    addresses config daemonEndpoints declaredFeatures features images nodeInfo phase
+    runtimeHandlers volumesAttached volumesInUse
+    """
 )
 _IGNORED_CONDITION: Final = ("lastHeartbeatTime", "lastTransitionTime", "message", "reason")
 
@@ -116,12 +110,10 @@ def read_priority(top: Cursor) -> int:
 
 
 _IGNORED_BUDGET_SPEC: Final = ("maxUnavailable", "minAvailable", "unhealthyPodEvictionPolicy")
-_IGNORED_BUDGET_STATUS: Final = (
-    "conditions",
-    "currentHealthy",
-    "desiredHealthy",
-    "expectedPods",
-    "observedGeneration",
+_IGNORED_BUDGET_STATUS: Final = field_names(
+    """
+    conditions currentHealthy desiredHealthy expectedPods observedGeneration
+    """
 )
 
 

@@ -17,27 +17,18 @@ from fairlead.manifest.core.read_pod_spec import (
     read_pod_spec,
 )
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.fields import words
+from fairlead.manifest.text.fields import field_names, words
 from fairlead.manifest.text.read_once import ReadOnce, json_key
 from fairlead.manifest.text.values import Mapping as ValueMapping
 from fairlead.manifest.text.values import Value
 
 # What the readers look at. A field that is missing here has no effect but that specs which have it
 # are read each time.
-_READ_OF_SPECS: Final = (
-    "affinity",
-    "hostNetwork",
-    "nodeSelector",
-    "overhead",
-    "preemptionPolicy",
-    "priority",
-    "priorityClassName",
-    "resourceClaims",
-    "resources",
-    "schedulerName",
-    "schedulingGates",
-    "tolerations",
-    "topologySpreadConstraints",
+_READ_OF_SPECS: Final = field_names(
+    """
+    affinity hostNetwork nodeSelector overhead preemptionPolicy priority priorityClassName
+    resourceClaims resources schedulerName schedulingGates tolerations topologySpreadConstraints
+    """
 )
 _READ_OF_CONTAINERS: Final = ("ports", "resources", "restartPolicy")
 _KNOWN_OF_CONTAINERS: Final = PASSED_OVER_OF_CONTAINERS.union(_READ_OF_CONTAINERS)
@@ -131,24 +122,13 @@ _KNOWN_OF_SPECS: Final = PASSED_OVER_OF_SPECS.union(
 
 _SHAPES: Final = PodShapes()
 _PHASES: Final = words(Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"])
-_IGNORED_STATUS: Final = (
-    "allocatedResources",
-    "conditions",  # but for when a pod was scheduled
-    "containerStatuses",
-    "ephemeralContainerStatuses",
-    "extendedResourceClaimStatus",
-    "hostIP",
-    "hostIPs",
-    "initContainerStatuses",
-    "message",
-    "observedGeneration",
-    "podIP",
-    "podIPs",
-    "qosClass",
-    "reason",
-    "resize",
-    "resourceClaimStatuses",
-    "resources",
+# Of the conditions only when a pod was scheduled is read.
+_IGNORED_STATUS: Final = field_names(
+    """
+    allocatedResources conditions containerStatuses ephemeralContainerStatuses
+    extendedResourceClaimStatus hostIP hostIPs initContainerStatuses message observedGeneration
+    podIP podIPs qosClass reason resize resourceClaimStatuses resources
+    """
 )
 
 

@@ -12,7 +12,7 @@ from fairlead.manifest.core.read_selector import (
     sorted_selector,
 )
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.fields import FieldError, quantity_of, words
+from fairlead.manifest.text.fields import FieldError, field_names, quantity_of, words
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.values import Value, describe
 from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm
@@ -22,30 +22,13 @@ _PORT_MAX: Final = 65_535
 _PROTOCOLS: Final[Mapping[str, str]] = words(Literal["TCP", "UDP", "SCTP"])
 _RESTART_POLICIES: Final = words(Literal["Always", "OnFailure", "Never"])
 PASSED_OVER_OF_CONTAINERS: Final = frozenset(
-    {
-        "args",
-        "command",
-        "env",
-        "envFrom",
-        "image",
-        "imagePullPolicy",
-        "lifecycle",
-        "livenessProbe",
-        "name",
-        "readinessProbe",
-        "resizePolicy",
-        "restartPolicyRules",
-        "securityContext",
-        "startupProbe",
-        "stdin",
-        "stdinOnce",
-        "terminationMessagePath",
-        "terminationMessagePolicy",
-        "tty",
-        "volumeDevices",
-        "volumeMounts",
-        "workingDir",
-    }
+    field_names(
+        """
+    args command env envFrom image imagePullPolicy lifecycle livenessProbe name readinessProbe
+    resizePolicy restartPolicyRules securityContext startupProbe stdin stdinOnce
+    terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir
+    """
+    )
 )
 
 
@@ -114,51 +97,26 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _LIKE: Final = "matchLabelKeys"
 _UNLIKE: Final = "mismatchLabelKeys"
 _WHEN_UNSATISFIABLE: Final = {"DoNotSchedule": True, "ScheduleAnyway": False}
-_SPREAD_FIELDS: Final = (
-    "labelSelector",
-    "matchLabelKeys",
-    "maxSkew",
-    "minDomains",
-    "nodeAffinityPolicy",
-    "nodeTaintsPolicy",
-    "topologyKey",
+_SPREAD_FIELDS: Final = field_names(
+    """
+    labelSelector matchLabelKeys maxSkew minDomains nodeAffinityPolicy nodeTaintsPolicy
+    topologyKey
+    """
 )
-BINDING_VOLUMES: Final = (
-    "awsElasticBlockStore",
-    "azureDisk",
-    "cinder",
-    "ephemeral",
-    "gcePersistentDisk",
-    "iscsi",
-    "persistentVolumeClaim",
-    "rbd",
+BINDING_VOLUMES: Final = field_names(
+    """
+    awsElasticBlockStore azureDisk cinder ephemeral gcePersistentDisk iscsi
+    persistentVolumeClaim rbd
+    """
 )
 PASSED_OVER_OF_VOLUMES: Final = frozenset(
-    {
-        "azureFile",
-        "cephfs",
-        "configMap",
-        "csi",
-        "downwardAPI",
-        "emptyDir",
-        "fc",
-        "flexVolume",
-        "flocker",
-        "gitRepo",
-        "glusterfs",
-        "hostPath",
-        "image",
-        "name",
-        "nfs",
-        "photonPersistentDisk",
-        "portworxVolume",
-        "projected",
-        "quobyte",
-        "scaleIO",
-        "secret",
-        "storageos",
-        "vsphereVolume",
-    }
+    field_names(
+        """
+    azureFile cephfs configMap csi downwardAPI emptyDir fc flexVolume flocker gitRepo glusterfs
+    hostPath image name nfs photonPersistentDisk portworxVolume projected quobyte scaleIO secret
+    storageos vsphereVolume
+    """
+    )
 )
 
 
@@ -268,33 +226,15 @@ NODE_NAME: Final = "nodeName"
 PODS: Final = "pods"  # a node takes only so many, so each pod asks for one of them
 
 PASSED_OVER_OF_SPECS: Final = frozenset(
-    {
-        "activeDeadlineSeconds",
-        "automountServiceAccountToken",
-        "dnsConfig",
-        "dnsPolicy",
-        "enableServiceLinks",
-        "ephemeralContainers",
-        "hostAliases",
-        "hostIPC",
-        "hostPID",
-        "hostUsers",
-        "hostname",
-        "hostnameOverride",
-        "imagePullSecrets",
-        "os",
-        "readinessGates",
-        "restartPolicy",
-        "runtimeClassName",
-        "securityContext",
-        "serviceAccount",
-        "serviceAccountName",
-        "setHostnameAsFQDN",
-        "shareProcessNamespace",
-        "subdomain",
-        "terminationGracePeriodSeconds",
-        "workloadRef",
-    }
+    field_names(
+        """
+    activeDeadlineSeconds automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks
+    ephemeralContainers hostAliases hostIPC hostPID hostUsers hostname hostnameOverride
+    imagePullSecrets os readinessGates restartPolicy runtimeClassName securityContext
+    serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
+    terminationGracePeriodSeconds workloadRef
+    """
+    )
 )
 
 

@@ -57,9 +57,8 @@ def refuse_duplicates(
     for each in objects:
         first = firsts.setdefault(name_of(each), each)
         if first is not each:
-            each.source.report(
+            each.source.error(
                 findings,
-                "error",
                 "duplicate-object",
                 NAME_PATH,
                 f"found the {kind} {quote(name_of(each))} a second time, expected each name once; "
@@ -75,9 +74,8 @@ def only_one(objects: Sequence[S], kind: str, findings: Findings) -> S | None:
     For kinds of which a cluster has one, whatever its name.
     """
     for each in objects[1:]:
-        each.source.report(
+        each.source.error(
             findings,
-            "error",
             "duplicate-object",
             (),
             f"found a second {kind}, expected one at most; "
@@ -97,9 +95,8 @@ def refuse_cycles(
     """
     found = cycles(objects)
     for cycle in found:
-        cycle[0].source.report(
+        cycle[0].source.error(
             findings,
-            "error",
             "cycle",
             parent_path(cycle[0]),
             f"found a {kind} that is its own ancestor: {_chain([each.name for each in cycle])}",

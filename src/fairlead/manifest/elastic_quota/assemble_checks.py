@@ -6,11 +6,9 @@ from typing import Final
 from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject, is_live
 from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.core.tree_checks import place
-from fairlead.manifest.elastic_quota.assemble_gangs import Gang
 from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
 from fairlead.manifest.elastic_quota.read_quota import is_counted
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.translate.family import Mirror
 from fairlead.model.quantity import show_amount
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
@@ -34,9 +32,8 @@ def one_per_namespace(
     for quota in quotas:
         first = by_namespace.setdefault(quota.namespace, quota)
         if first is not quota:
-            quota.source.report(
+            quota.source.error(
                 findings,
-                "error",
                 "duplicate-object",
                 _NAMESPACE,
                 f"found a second quota in namespace {quota.namespace}, expected one; "
@@ -62,9 +59,8 @@ def _warn_of_unlisted(
     for resource in _ZERO_UNLESS_LISTED:
         in_use = quota.min.get(resource, 0) or asked.get(resource, 0)
         if resource not in quota.max and in_use:
-            quota.source.report(
+            quota.source.warn(
                 findings,
-                "warning",
                 code,
                 ("spec", "max"),
                 f"found no {resource} in max; {consequence}",
@@ -81,9 +77,8 @@ def _advise_on_empty_pool(
     """
     pool = {resource for quota in quotas for resource, least in quota.min.items() if least}
     if quotas and not pool:
-        quotas[0].source.report(
+        quotas[0].source.advise(
             findings,
-            "advice",
             "unusable",
             ("spec", "min"),
             "found no min above 0 in any quota; the pool is the sum of all min, "
@@ -94,9 +89,8 @@ def _advise_on_empty_pool(
     for quota in quotas:
         lacking = {name for name, amount in asked.get(quota.namespace, {}).items() if amount}
         for resource in sorted(lacking - pool):
-            quota.source.report(
+            quota.source.advise(
                 findings,
-                "advice",
                 "unusable",
                 ("spec", "min"),
                 f"found pods that ask for {resource}, which is in no quota's min; "
@@ -119,9 +113,8 @@ def _advise_on_overcommitment(
         capacity = sum(node.allocatable.get(resource, 0) for node in nodes if node.ready)
         if total > capacity:
             largest = max(quotas, key=lambda quota: quota.min.get(resource, 0))
-            largest.source.report(
+            largest.source.advise(
                 findings,
-                "advice",
                 "overcommitted",
                 ("spec", "min", resource),
                 f"found {show_amount(resource, total)} {resource} guaranteed in total, more than "
@@ -178,37 +171,10 @@ def warn_of_gpu_shares(pods: Iterable[PodObject], findings: Findings) -> None:
     first, others = asking[0], len(asking) - 1
     annotation = FRACTION if FRACTION in first.annotations else MEMORY
     where = f", here and in {others} other pod{'s' if others > 1 else ''}" if others else ""
-    first.source.report(
+    first.source.warn(
         findings,
-        "warning",
         "no-effect",
         ("metadata", "annotations", annotation),
         f"found {annotation}{where}, which has no effect: only KAI shares devices",
         "ask for whole devices in a container, such as nvidia.com/gpu: 1",
     )
-
-
-def warn_of_unequal_priorities(gang: Gang, priorities: Sequence[int], findings: Findings) -> None:
-    """Report pods of a gang that differ in priority, *priorities* being those of its pods.
-
-    They start together, so they are as important as the foremost of them.
-    """
-    highest, lowest = max(priorities), min(priorities)
-    if gang.group is None or highest == lowest:
-        return
-    most, least = (gang.pods[priorities.index(each)] for each in (highest, lowest))
-    least.source.report(
-        findings,
-        "warning",
-        "contradiction",
-        _place_of_priority(least),
-        f"found priority {lowest}, while {most.name} of the same PodGroup has {highest}; "
-        f"all its pods count with {highest}",
-        f"give all pods of {quote(gang.group.name)} the same priority",
-    )
-
-
-def _place_of_priority(pod: PodObject) -> Path:
-    if pod.priority is not None:
-        return ("spec", "priority")
-    return ("spec", "priorityClassName") if pod.priority_class else ("spec",)

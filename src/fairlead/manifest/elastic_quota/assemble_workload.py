@@ -1,20 +1,130 @@
-"""From a gang of pods to its workload, with the places of the pods that run."""
+"""Which pods form one workload under an ElasticQuota, and what it is.
 
-from collections.abc import Sequence
+The pods of a group are a gang, and so is a pod on its own. A workload's name depends on nothing but
+its own object: ``namespace/name`` of a pod on its own, and always ``namespace/podgroup/name`` of a
+group, so that a pod of the same name may come and go.
+
+Pods whose group is not there may have to wait for it, as the coscheduling plugin has it, which
+denies such a pod its node. They are then a workload of the group's name; what of them runs is
+charged to the quota of its namespace, as every pod is.
+"""
+
+from collections.abc import Sequence, Set
+from typing import Final
+
+import msgspec
 
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.objects import ByResource, PodObject, is_gated, is_placed, pod_id
+from fairlead.manifest.core.objects import (
+    ByResource,
+    PodObject,
+    full_name,
+    is_gated,
+    is_live,
+    is_placed,
+    pod_id,
+)
 from fairlead.manifest.core.pod_sets import Labels, alike, observed_places, own_start_ms, pods_by_id
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
-from fairlead.manifest.elastic_quota.assemble_checks import warn_of_unequal_priorities
-from fairlead.manifest.elastic_quota.assemble_gangs import Gang
+from fairlead.manifest.elastic_quota.objects import PluginPodGroupObject
 from fairlead.manifest.elastic_quota.read_quota import is_counted
 from fairlead.manifest.finding import Findings
-from fairlead.model.axes import QueueName
+from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.translate.family import NOTHING, UnitContent
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.execution.reconcile import ObservedWorkload
 from fairlead.model.memory import ElasticMemory, is_empty
-from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload
+from fairlead.model.workload import ElasticPods, Obstacle, PodSet, PodSets, Workload
+from fairlead.policy.obstacles import OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
+
+GROUP_LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
+
+
+class Gang(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods that start together, by name; a pod without a group is a gang of one."""
+
+    name: WorkloadName
+    namespace: str
+    pods: tuple[PodObject, ...]
+    group: PluginPodGroupObject | None = None
+    obstacle: Obstacle | None = None  # why it cannot start
+
+    @property
+    def min_count(self) -> int:
+        """How many of the pods must start together, which may be more than there are."""
+        return self.group.min_member if self.group else 1
+
+
+def named_group(pod: PodObject, schedulers: Set[str]) -> str:
+    """Return the full name of the PodGroup with which a pod starts; "": none.
+
+    No pod starts together with one of another scheduler than *schedulers*.
+    """
+    label = _group_label(pod) if pod.scheduler in schedulers else ""
+    return f"{pod.namespace}/{pod.labels[label]}" if label else ""
+
+
+def group_gang(group: PluginPodGroupObject, pods: Sequence[PodObject]) -> UnitContent[Gang]:
+    """Return the gang of a PodGroup with *pods*, by name; none if all of them are gone."""
+    live = tuple(filter(is_live, pods))
+    if not live:
+        return NOTHING
+    gang = Gang(
+        name=_group_workload(full_name(group)), namespace=group.namespace, pods=live, group=group
+    )
+    return UnitContent(parts=(gang,))
+
+
+def gangs_without_group(
+    pods: Sequence[PodObject], group: str, schedulers: Set[str], findings: Findings, *, waits: bool
+) -> UnitContent[Gang]:
+    """Return the gangs of live *pods* that name no *group* (""), or one that is not there.
+
+    Reports a missing group. Each pod then stands on its own, or all pods wait for the group.
+    """
+    live = tuple(filter(is_live, pods))
+    for pod in live if group else ():
+        _warn_of_missing(pod, findings, waits=waits)
+    if not (group and waits and live):
+        return UnitContent(parts=tuple([_lone_gang(pod, schedulers) for pod in live]))
+    gang = Gang(
+        name=_group_workload(group),
+        namespace=live[0].namespace,
+        pods=live,
+        obstacle=Obstacle(code=POD_GROUP_NOT_FOUND, names=(group,)),
+    )
+    return UnitContent(parts=(gang,))
+
+
+def _group_label(pod: PodObject) -> str:
+    return next((label for label in GROUP_LABELS if pod.labels.get(label)), "")
+
+
+def _group_workload(group: str) -> WorkloadName:
+    namespace, _, name = group.partition("/")
+    return WorkloadName(f"{namespace}/podgroup/{name}")  # no pod has a slash in its name
+
+
+def _warn_of_missing(pod: PodObject, findings: Findings, *, waits: bool) -> None:
+    label = _group_label(pod)
+    group = pod.labels[label]
+    pod.source.warn(
+        findings,
+        "missing-reference",
+        ("metadata", "labels", label),
+        f"found the group {quote(group)}, which is not in the input; "
+        f"the pod {'waits for it' if waits else 'stands alone'}",
+        f"add the PodGroup {group} in namespace {pod.namespace}",
+    )
+
+
+def _lone_gang(pod: PodObject, schedulers: Set[str]) -> Gang:
+    obstacle = None
+    if pod.scheduler not in schedulers:
+        obstacle = Obstacle(code=OTHER_SCHEDULER, names=(pod.scheduler,))
+    name = WorkloadName(full_name(pod))
+    return Gang(name=name, namespace=pod.namespace, pods=(pod,), obstacle=obstacle)
 
 
 class ElasticWorkload:
@@ -31,7 +141,7 @@ class ElasticWorkload:
         self._gang = gang
         self._resources = resources
         self._importance = [priorities.of(pod, findings) for pod in gang.pods]
-        warn_of_unequal_priorities(gang, [each.priority for each in self._importance], findings)
+        _warn_of_unequal_priorities(gang, [each.priority for each in self._importance], findings)
         self._sets = alike(gang.pods, also=_likeness)
 
     def observed(self) -> ObservedWorkload:
@@ -136,3 +246,28 @@ def _as_plugin(pod: PodObject) -> ByResource:
 
 def _counted(amounts: ByResource) -> dict[str, int]:
     return {resource: amount for resource, amount in amounts.items() if is_counted(resource)}
+
+
+def _warn_of_unequal_priorities(gang: Gang, priorities: Sequence[int], findings: Findings) -> None:
+    """Report pods of a gang that differ in priority, *priorities* being those of its pods.
+
+    They start together, so they are as important as the foremost of them.
+    """
+    highest, lowest = max(priorities), min(priorities)
+    if gang.group is None or highest == lowest:
+        return
+    most, least = (gang.pods[priorities.index(each)] for each in (highest, lowest))
+    least.source.warn(
+        findings,
+        "contradiction",
+        _place_of_priority(least),
+        f"found priority {lowest}, while {most.name} of the same PodGroup has {highest}; "
+        f"all its pods count with {highest}",
+        f"give all pods of {quote(gang.group.name)} the same priority",
+    )
+
+
+def _place_of_priority(pod: PodObject) -> Path:
+    if pod.priority is not None:
+        return ("spec", "priority")
+    return ("spec", "priorityClassName") if pod.priority_class else ("spec",)

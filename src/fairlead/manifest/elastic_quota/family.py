@@ -10,7 +10,9 @@ which looks at every pod on a node; they are started by their own scheduler only
 from collections.abc import Collection, Iterable, Sequence, Set
 from decimal import Decimal
 from types import MappingProxyType
+from typing import Final
 
+from fairlead.manifest.bundle import Bundle, Kind, SettingsSection, one_object
 from fairlead.manifest.core.objects import (
     BudgetObject,
     ByResource,
@@ -27,16 +29,24 @@ from fairlead.manifest.elastic_quota.assemble_checks import (
     one_per_namespace,
     warn_of_gpu_shares,
 )
-from fairlead.manifest.elastic_quota.assemble_gangs import (
+from fairlead.manifest.elastic_quota.assemble_workload import (
+    ElasticWorkload,
     Gang,
     gangs_without_group,
     group_gang,
     named_group,
 )
-from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
 from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
-from fairlead.manifest.elastic_quota.read_options import ELASTIC_QUOTA_SECTION, ElasticQuotaOptions
-from fairlead.manifest.elastic_quota.read_quota import is_counted
+from fairlead.manifest.elastic_quota.read_options import (
+    ELASTIC_QUOTA_SECTION,
+    ElasticQuotaOptions,
+    read_elastic_quota_options,
+)
+from fairlead.manifest.elastic_quota.read_quota import (
+    is_counted,
+    read_elastic_quota,
+    read_plugin_pod_group,
+)
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.translate.family import (
     AssemblyRules,
@@ -96,9 +106,8 @@ class ElasticQuotaFamily(Family[Gang]):
         for quota in sorted(quotas, key=lambda each: (each.created_ms, each.name)):
             first = chosen.setdefault(quota.namespace, quota)
             if first is not quota:
-                quota.source.report(
+                quota.source.warn(
                     findings,
-                    "warning",
                     "no-effect",
                     ("metadata", "namespace"),
                     f"found a second quota in namespace {quota.namespace}; {first.name} is older "
@@ -200,3 +209,22 @@ def _queue(quota: ElasticQuotaObject, axes: QuotaAxes) -> Queue:
             max_listed=None if quota.max is None else frozenset(quota.max),
         ),
     )
+
+
+_QUOTA: Final[Kind] = one_object(read_elastic_quota, "v1alpha1", is_queue=True)
+_POD_GROUP: Final[Kind] = one_object(read_plugin_pod_group, "v1alpha1")
+
+ELASTIC_QUOTA: Final = Bundle(
+    policy="elastic-quota",
+    queues="ElasticQuota",
+    kinds={
+        ("scheduling.x-k8s.io", "ElasticQuota"): _QUOTA,
+        ("scheduling.x-k8s.io", "PodGroup"): _POD_GROUP,
+        ("scheduling.sigs.k8s.io", "ElasticQuota"): _QUOTA,
+        ("scheduling.sigs.k8s.io", "PodGroup"): _POD_GROUP,
+    },
+    section=SettingsSection(
+        name=ELASTIC_QUOTA_SECTION, title="elastic-quota", read=read_elastic_quota_options
+    ),
+    family=ElasticQuotaFamily,
+)

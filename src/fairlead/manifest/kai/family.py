@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from operator import attrgetter
+from typing import Final
 
 import msgspec
 
+from fairlead.manifest.bundle import Bundle, Kind, SettingsSection, UntypedDocument, one_object
 from fairlead.manifest.core.objects import (
     ByResource,
     NamespaceObject,
@@ -20,13 +22,13 @@ from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assembly.jobs import (
     Job,
+    NodePool,
+    choose_pool,
     named_group,
     sort_group,
     sort_pods,
     warn_of_empty_group,
 )
-from fairlead.manifest.kai.assembly.node_devices import NodeDevices
-from fairlead.manifest.kai.assembly.node_pool import NodePool, choose_pool
 from fairlead.manifest.kai.assembly.priority import KaiPriorities
 from fairlead.manifest.kai.assembly.queue_demand import Demands
 from fairlead.manifest.kai.assembly.queues import (
@@ -38,6 +40,7 @@ from fairlead.manifest.kai.assembly.queues import (
 )
 from fairlead.manifest.kai.assembly.usage import KaiUsage, advise_on_k, settle_usage
 from fairlead.manifest.kai.assembly.workload import KaiWorkload
+from fairlead.manifest.kai.devices.assigned_shares import NodeDevices
 from fairlead.manifest.kai.devices.shared_gpus import SharedGpus
 from fairlead.manifest.kai.notation import KAI_AXES, kai_axes
 from fairlead.manifest.kai.objects import (
@@ -46,6 +49,14 @@ from fairlead.manifest.kai.objects import (
     KaiQueueObject,
     KaiShardObject,
 )
+from fairlead.manifest.kai.reading.own_usage import USAGE_SECTION, read_own_usage
+from fairlead.manifest.kai.reading.pod_group import read_kai_pod_group
+from fairlead.manifest.kai.reading.queue import (
+    is_share_simulation,
+    read_kai_queue,
+    read_share_simulation,
+)
+from fairlead.manifest.kai.reading.shard import read_kai_config, read_kai_shard
 from fairlead.manifest.translate.align import without_cycles
 from fairlead.manifest.translate.family import (
     AssemblyRules,
@@ -263,3 +274,23 @@ class KaiFamily(Family[Job]):
 def _asks_for_memory(pods: Iterable[PodObject]) -> bool:
     shares = (pod.gpu_share for pod in pods)
     return any(share is not None and share.memory_mib is not None for share in shares)
+
+
+KAI: Final = Bundle(
+    policy="kai",
+    queues="KAI Queue",
+    kinds={
+        ("scheduling.run.ai", "Queue"): one_object(read_kai_queue, "v2", is_queue=True),
+        ("scheduling.run.ai", "PodGroup"): one_object(read_kai_pod_group, "v2alpha2"),
+        ("kai.scheduler", "SchedulingShard"): one_object(read_kai_shard, "v1"),
+        ("kai.scheduler", "Config"): one_object(read_kai_config, "v1"),
+    },
+    untyped=UntypedDocument(
+        title="share simulation",
+        matches=is_share_simulation,
+        kind=Kind(read=read_share_simulation, versions=(), policy="kai", is_queue=True),
+    ),
+    # No other rule set looks at past use yet.
+    section=SettingsSection(name=USAGE_SECTION, title="past usage", read=read_own_usage),
+    family=KaiFamily,
+)

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.kai.objects import KaiQueueObject
+from fairlead.manifest.text.fields import exact_decimal
 from fairlead.manifest.text.path import Path
 from fairlead.model.axes import Axis, QuotaAxes
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.manifest.bundle import Bundle, SettingsSection, one_object
 from fairlead.manifest.core.objects import (
     ByResource,
     NamespaceObject,
@@ -21,11 +22,12 @@ from fairlead.manifest.core.objects import (
 )
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assembly.checks import advise_kueue, warn_of_missing, warn_of_no_effect
-from fairlead.manifest.kueue.assembly.objects import (
+from fairlead.manifest.kueue.assembly.queues import (
     KueueObjects,
+    model_queues,
+    quota_axes,
     refuse_cohort_cycles,
 )
-from fairlead.manifest.kueue.assembly.queues import model_queues, quota_axes
 from fairlead.manifest.kueue.assembly.workloads import observed_workload, refuse_too_many_pods
 from fairlead.manifest.kueue.objects import (
     ClusterQueueObject,
@@ -35,6 +37,18 @@ from fairlead.manifest.kueue.objects import (
     LocalQueueObject,
     WorkloadPriorityClassObject,
 )
+from fairlead.manifest.kueue.reading.cluster_queue import read_cluster_queue, read_cohort
+from fairlead.manifest.kueue.reading.configuration import (
+    KUEUE_SECTION,
+    read_kueue_configuration,
+    read_kueue_options,
+)
+from fairlead.manifest.kueue.reading.local_queue import (
+    read_flavor,
+    read_local_queue,
+    read_workload_priority_class,
+)
+from fairlead.manifest.kueue.reading.workload import read_kueue_workload
 from fairlead.manifest.translate.align import without_cycles
 from fairlead.manifest.translate.family import (
     NOTHING,
@@ -185,3 +199,23 @@ def _local_queue(unit: Unit[KueueWorkloadObject]) -> tuple[str, str] | None:
 def _is_managed(pod: PodObject) -> bool:
     """Return whether Kueue has a hand in the pod, so that a Workload accounts for it."""
     return any(key.startswith(_KUEUE_PREFIX) for key in (*pod.labels, *pod.annotations))
+
+
+_GROUP: Final = "kueue.x-k8s.io"
+_BETA: Final = ("v1beta2", "v1beta1")
+
+KUEUE: Final = Bundle(
+    policy="kueue",
+    queues="Kueue ClusterQueue",
+    kinds={
+        (_GROUP, "ClusterQueue"): one_object(read_cluster_queue, *_BETA, is_queue=True),
+        (_GROUP, "Cohort"): one_object(read_cohort, *_BETA, "v1alpha1", is_queue=True),
+        (_GROUP, "LocalQueue"): one_object(read_local_queue, *_BETA),
+        (_GROUP, "ResourceFlavor"): one_object(read_flavor, *_BETA),
+        (_GROUP, "Workload"): one_object(read_kueue_workload, *_BETA),
+        (_GROUP, "WorkloadPriorityClass"): one_object(read_workload_priority_class, *_BETA),
+        ("config.kueue.x-k8s.io", "Configuration"): one_object(read_kueue_configuration, *_BETA),
+    },
+    section=SettingsSection(name=KUEUE_SECTION, title="kueue", read=read_kueue_options),
+    family=KueueFamily,
+)

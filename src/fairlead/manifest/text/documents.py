@@ -74,6 +74,20 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
             fix=fix,
         )
 
+    def error(self, findings: Findings, code: str, path: Path, message: str, fix: str = "") -> None:
+        """Report that something within the object is wrong."""
+        self.report(findings, "error", code, path, message, fix)
+
+    def warn(self, findings: Findings, code: str, path: Path, message: str, fix: str = "") -> None:
+        """Report that something within the object is doubtful."""
+        self.report(findings, "warning", code, path, message, fix)
+
+    def advise(
+        self, findings: Findings, code: str, path: Path, message: str, fix: str = ""
+    ) -> None:
+        """Report that something within the object could be better."""
+        self.report(findings, "advice", code, path, message, fix)
+
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """One object of the input: its value, and its source."""
@@ -166,7 +180,7 @@ def _objects(values: Iterable[Placed], findings: Findings) -> Iterator[Document]
     def refuse(path: Path, found: Value, expected: str, fix: str) -> None:
         message = f"found {describe(found)}, expected {expected}"
         source = Source(piece=piece, path=path)
-        source.report(findings, "error", "not-an-object", (), message, fix)
+        source.error(findings, "not-an-object", (), message, fix)
 
     def refuse_items(path: Path, found: Value) -> None:
         refuse(path, found, "a list of objects", 'write a list: each item begins with "- "')

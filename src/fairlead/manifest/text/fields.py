@@ -1,11 +1,14 @@
 """What one field may hold: plain value in, typed value out, or a `FieldError` that says why not."""
 
 import re
+from collections.abc import Callable
 from collections.abc import Mapping as Choices
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import count
+from sys import intern
 from typing import Any, TypeVar, get_args
 
 from fairlead.errors import DurationError, QuantityError
@@ -140,7 +143,7 @@ def duration_of(value: Value) -> tuple[int, bool]:
     try:
         return parse_duration(value)
     except DurationError as wrong:
-        if value[:1] in ("-", "+") and _is_duration(value[1:]):
+        if value[:1] in ("-", "+") and _is_read_by(parse_duration, value[1:]):
             expected = "a duration without a sign: days, weeks and years have none"
             fix = f"write {value[1:]}, or another duration above 0"
             raise FieldError("bad-duration", _found(value, expected), fix) from None
@@ -149,10 +152,10 @@ def duration_of(value: Value) -> tuple[int, bool]:
         raise FieldError("bad-duration", _found(value, told), cure) from None
 
 
-def _is_duration(text: str) -> bool:
+def _is_read_by(parse: Callable[[str], object], text: str) -> bool:
     try:
-        parse_duration(text)
-    except DurationError:
+        parse(text)
+    except (ValueError, OverflowError):
         return False
     return True
 
@@ -166,7 +169,7 @@ def timestamp_of(value: Value) -> int:
     try:
         return parse_timestamp(value)
     except (ValueError, OverflowError):
-        if _is_timestamp(f"{value}Z"):
+        if _is_read_by(parse_timestamp, f"{value}Z"):
             expected, fix = (
                 "its time zone, too",
                 f"write {value}Z for UTC, or such as {value}+01:00",
@@ -174,17 +177,14 @@ def timestamp_of(value: Value) -> int:
         raise FieldError("bad-timestamp", _found(value, expected), fix) from None
 
 
-def _is_timestamp(text: str) -> bool:
-    try:
-        parse_timestamp(text)
-    except (ValueError, OverflowError):
-        return False
-    return True
-
-
 def words(of: Any) -> dict[str, Any]:
     """Return the words of a ``Literal`` as choices, each of which stands for itself."""
     return {word: word for word in get_args(of)}
+
+
+def field_names(table: str) -> tuple[str, ...]:
+    """Return the names of fields that a long table lists, with white space between them."""
+    return tuple(map(intern, table.split()))  # as names in the code are: quicker to look up
 
 
 def choice_of(value: Value, choices: Choices[str, T]) -> T:
@@ -272,3 +272,13 @@ def parse_timestamp(text: str) -> int:
     moment = datetime.fromisoformat(match["date_and_time"].upper()).replace(tzinfo=zone)
     whole_ms = (moment - _EPOCH) // timedelta(milliseconds=1)
     return whole_ms + int((match["decimals"] or "").ljust(3, "0")[:3])
+
+
+def exact_decimal(value: Fraction) -> Decimal:
+    """Return *value*, which must be one with finitely many decimals, with nothing rounded.
+
+    Cost: one step for each decimal.
+    """
+    places = next(each for each in count() if 10**each % value.denominator == 0)
+    scaled = value.numerator * (10**places // value.denominator)
+    return Decimal((int(scaled < 0), tuple(map(int, str(abs(scaled)))), -places))

@@ -89,28 +89,13 @@ def _files(name: str, findings: Findings) -> list[str]:
 
 
 def _below(root: Path, findings: Findings) -> Iterator[Path]:
-    folders = [root]
-    while folders:
-        folder = folders.pop()
-        try:
-            with os.scandir(folder) as listing:
-                entries = [entry for entry in listing if not entry.name.startswith(".")]
-        except OSError as error:
-            _unreadable(_shown(str(folder)), error, findings)
-            continue
-        for entry in entries:
-            path = folder / entry.name
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(path)
-            elif path.suffix.lower() in SUFFIXES and not _links_to_folder(entry):
-                yield path
+    def refuse(error: OSError) -> None:
+        _unreadable(_shown(str(error.filename)), error, findings)
 
-
-def _links_to_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False  # opening it says what is wrong
+    for folder, below, files in os.walk(root, onerror=refuse):
+        below[:] = [name for name in below if not name.startswith(".")]
+        paths = (Path(folder, name) for name in files if not name.startswith("."))
+        yield from (path for path in paths if path.suffix.lower() in SUFFIXES)
 
 
 def _content(name: str, file: BinaryIO, findings: Findings) -> Iterator[tuple[str, bytes]]:

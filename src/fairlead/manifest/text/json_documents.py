@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import islice
-from json import JSONDecoder
 
 from yaml import Mark
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.manifest.text.build import Builder, Report
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_FILE_NODES, MAX_NODES
-from fairlead.manifest.text.locate import LineIndex, after_space
+from fairlead.manifest.text.locate import after_space
 from fairlead.manifest.text.scalar import NumberError, number_value
 from fairlead.manifest.text.values import REFUSED, Mapping, Value, height
 from fairlead.manifest.text.yaml_nodes import (
@@ -32,7 +31,9 @@ from fairlead.manifest.text.yaml_nodes import (
 
 _FIX = "look for a missing comma, quote or bracket, or one too many, at or above this line"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_NODE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[]|[^\s"{}\[\],:]++')
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]|[^\s"{}\[\],:]++')
+_CLOSING = ("}", "]")
+_WORDS = ("true", "false", "null")
 
 
 def looks_like_json(text: str) -> bool:
@@ -75,7 +76,8 @@ def _has_too_many_nodes(text: str) -> bool:
     # harm, but ask for a closer look.
     if sum(map(text.count, ",{[:")) < MAX_FILE_NODES:
         return False
-    return next(islice(_NODE.finditer(text), MAX_FILE_NODES, None), None) is not None
+    nodes = (token for token in _TOKEN.finditer(text) if token[0] not in _CLOSING)
+    return next(islice(nodes, MAX_FILE_NODES, None), None) is not None
 
 
 def _is_odd(value: Value, text: str) -> bool:
@@ -138,9 +140,7 @@ class _FastReader:
 
 NUMBER_TAG = "tag:yaml.org,2002:float"
 
-_STRINGS = JSONDecoder()
 _HALF_A_PAIR = re.compile(r"[\ud800-\udfff]")
-_WORD = re.compile(r"[-+.0-9A-Za-z]+")
 
 
 def compose_json(text: str) -> Node:
@@ -148,80 +148,46 @@ def compose_json(text: str) -> Node:
 
     The text must be JSON, down to `MAX_DEPTH`. Cost: linear, with at most `MAX_NODES` nodes.
     """
-    return _Composer(text).compose(1)
-
-
-class _Composer:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.count = 0
-        self.lines = LineIndex(text)
-
-    def compose(self, depth: int) -> Node:
-        first = self._next()
-        if first not in ("{", "["):
-            return self._scalar(first)
-        if depth > MAX_DEPTH:
-            raise too_deep(self.lines.line_at(self.at))
-        mark = self._mark()
-        if first == "{":
-            return MappingNode(UNTAGGED, self._pairs(depth), mark)
-        return SequenceNode(UNTAGGED, self._items(depth), mark)
-
-    def _pairs(self, depth: int) -> list[tuple[Node, Node]]:
-        pairs: list[tuple[Node, Node]] = []
-        self.at += 1
-        while (following := self._next()) != "}":
-            self.at += following == ","
-            key = self._scalar(self._next())
-            assert self._next() == ":"
-            self.at += 1
-            pairs.append((key, self.compose(depth + 1)))
-        self.at += 1
-        return pairs
-
-    def _items(self, depth: int) -> list[Node]:
-        items: list[Node] = []
-        self.at += 1
-        while (following := self._next()) != "]":
-            self.at += following == ","
-            items.append(self.compose(depth + 1))
-        self.at += 1
-        return items
-
-    def _scalar(self, first: str) -> ScalarNode:
-        mark = self._mark()
-        if first == '"':
-            return ScalarNode(TEXT_TAG, self._text(mark.line), mark)
-        word = _WORD.match(self.text, self.at)
-        assert word is not None, self.text[self.at :][:20]
-        self.at = word.end()
-        tag = UNTAGGED if word[0] in ("true", "false", "null") else NUMBER_TAG
-        return ScalarNode(tag, word[0], mark)
-
-    def _text(self, line: int) -> str:
-        value, self.at = _STRINGS.raw_decode(self.text, self.at)
-        if _HALF_A_PAIR.search(value):
-            raise TextError(
-                "not-utf8",
-                line,
-                "found half of a surrogate pair, expected a whole character",
-                "write the character itself",
-            )
-        return str(value)
-
-    def _next(self) -> str:
-        """Pass over white space and return the character after it; "" at the end."""
-        self.at = after_space(self.text, self.at)
-        return self.text[self.at : self.at + 1]
-
-    def _mark(self) -> Mark:
-        """Return the place of the node that begins here, and count it."""
-        self.count += 1
-        line = self.lines.line_at(self.at)
-        if self.count > MAX_NODES:
+    around = SequenceNode(UNTAGGED, [])
+    open_nodes: list[CollectionNode] = [around]
+    count = line = passed = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in _CLOSING:
+            _pair_keys(open_nodes.pop())
+            continue
+        line += text.count("\n", passed, token.start())
+        passed = token.start()
+        if token[0] in "{[" and len(open_nodes) > MAX_DEPTH:
+            raise too_deep(line)
+        count += 1
+        if count > MAX_NODES:
             message = f"found a mistake in JSON of more than {MAX_NODES:,} keys and values"
             fix = "split the text to see where: look for a key twice and for numbers without end"
             raise TextError("too-large", line, message, fix)
-        return Mark("", self.at, line, 0, None, 0)
+        node = _node(token[0], line)
+        open_nodes[-1].value.append(node)
+        if isinstance(node, CollectionNode):
+            open_nodes.append(node)
+    root: Node = around.value[0]
+    return root
+
+
+def _pair_keys(node: CollectionNode) -> None:
+    """Let a mapping have pairs where keys and values followed each other."""
+    if isinstance(node, MappingNode):
+        node.value = list(zip(node.value[::2], node.value[1::2], strict=True))
+
+
+def _node(token: str, line: int) -> Node:
+    mark = Mark("", 0, line, 0, None, 0)
+    if token == "{":
+        return MappingNode(UNTAGGED, [], mark)
+    if token == "[":
+        return SequenceNode(UNTAGGED, [], mark)
+    if not token.startswith('"'):
+        return ScalarNode(UNTAGGED if token in _WORDS else NUMBER_TAG, token, mark)
+    text = json.loads(token)
+    if _HALF_A_PAIR.search(text):
+        message = "found half of a surrogate pair, expected a whole character"
+        raise TextError("not-utf8", line, message, "write the character itself")
+    return ScalarNode(TEXT_TAG, text, mark)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from array import array
 from itertools import accumulate
-from typing import Final, TypeAlias
+from typing import Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -19,27 +18,17 @@ from fairlead.manifest.text.build import is_merge_key
 from fairlead.manifest.text.path import Path
 
 
-class _Keys:
-    """The outline of a mapping: by key its line, counted from 0, and what lies below it."""
+class _Outline:
+    """What is below a mapping or list: by key or index its line, from 0, and what is below that."""
 
     __slots__ = ("entries", "merged")
 
     def __init__(self) -> None:
-        self.entries: dict[str, tuple[int, _Outline | None]] = {}
-        self.merged: list[_Keys] = []  # whose keys count too, where they are not given already
+        self.entries: dict[str | int, tuple[int, _Outline]] = {}
+        self.merged: list[_Outline] = []  # whose keys count too, where they are not given already
 
 
-class _Items:
-    """The outline of a list: the line of each item, counted from 0, and what lies below some."""
-
-    __slots__ = ("below", "lines")
-
-    def __init__(self) -> None:
-        self.lines = array("i")
-        self.below: dict[int, _Outline] = {}
-
-
-_Outline: TypeAlias = _Keys | _Items
+_NOTHING: Final = _Outline()
 
 
 class Locator:
@@ -48,7 +37,7 @@ class Locator:
     def __init__(self, root: Node) -> None:
         """Look below *root*. Cost: one look at every node."""
         self._line = int(root.start_mark.line)
-        self._outline = _Outliner().outline(root)
+        self._outline = _outline_of(root, {})
 
     def line_of(self, path: Path) -> int:
         """Return the line, counted from 0, of the key or list item at *path*.
@@ -59,82 +48,53 @@ class Locator:
         """
         line, outline = self._line, self._outline
         for step in path:
-            found = _child(outline, step)
+            _merge(outline)
+            found = outline.entries.get(step)
             if found is None:
                 break
             line, outline = found
         return line
 
 
-def _child(outline: _Outline | None, step: str | int) -> tuple[int, _Outline | None] | None:
-    if isinstance(outline, _Keys) and isinstance(step, str):
-        if outline.merged:
-            _merge(outline)
-        return outline.entries.get(step)
-    if isinstance(outline, _Items) and isinstance(step, int) and step < len(outline.lines):
-        return outline.lines[step], outline.below.get(step)
-    return None
+def _outline_of(node: Node, known: dict[int, _Outline]) -> _Outline:
+    """Return the outline of a node; what several aliases name is outlined once.
+
+    Every node is visited in the order of the text, so that an alias never leads on to nodes that
+    are not *known*, and the recursion goes no deeper than the text is nested.
+    """
+    if isinstance(node, ScalarNode) or not node.value:
+        return _NOTHING
+    if id(node) in known:
+        return known[id(node)]
+    outline = known[id(node)] = _Outline()
+    if isinstance(node, SequenceNode):
+        for at, item in enumerate(node.value):
+            outline.entries[at] = item.start_mark.line, _outline_of(item, known)
+        return outline
+    for key, value in node.value:
+        _outline_of(key, known)
+        below = _outline_of(value, known)
+        if is_merge_key(key):
+            sources = value.value if isinstance(value, SequenceNode) else [value]
+            mappings = (each for each in sources if isinstance(each, MappingNode))
+            outline.merged += [_outline_of(each, known) for each in mappings]
+        elif isinstance(key, ScalarNode):
+            outline.entries.setdefault(key.value, (key.start_mark.line, below))
+    return outline
 
 
-def _merge(keys: _Keys) -> None:
+def _merge(outline: _Outline) -> None:
     """Take in the keys of all mappings that are merged, be it by way of others."""
-    waiting = keys.merged[::-1]  # the first one listed wins, so it is looked at first
-    keys.merged = []
-    seen = {id(keys)}  # merges may be circular in a document that was refused
+    waiting = outline.merged[::-1]  # the first one listed wins, so it is looked at first
+    outline.merged = []
+    seen = {id(outline)}  # merges may be circular in a document that was refused
     while waiting:
         source = waiting.pop()
         if id(source) not in seen:
             seen.add(id(source))
             for key, entry in source.entries.items():
-                keys.entries.setdefault(key, entry)
+                outline.entries.setdefault(key, entry)
             waiting += reversed(source.merged)
-
-
-class _Outliner:
-    """Makes outlines without recursion; what several aliases name is outlined once."""
-
-    def __init__(self) -> None:
-        self._outlines: dict[int, _Outline] = {}  # by node
-        self._waiting: list[Node] = []  # nodes whose outline is still empty
-
-    def outline(self, root: Node) -> _Outline | None:
-        outline = self._of(root)
-        while self._waiting:
-            node = self._waiting.pop()
-            empty = self._outlines[id(node)]
-            if isinstance(empty, _Keys):
-                self._list_keys(node, empty)
-            else:
-                self._list_items(node, empty)
-        return outline
-
-    def _of(self, node: Node) -> _Outline | None:
-        """Return the outline of a node, which may be filled later; None if nothing is below."""
-        if isinstance(node, ScalarNode) or not node.value:
-            return None
-        known = self._outlines.get(id(node))
-        if known is None:
-            known = _Keys() if isinstance(node, MappingNode) else _Items()
-            self._outlines[id(node)] = known
-            self._waiting.append(node)
-        return known
-
-    def _list_keys(self, node: Node, keys: _Keys) -> None:
-        for key_node, value_node in node.value:
-            if is_merge_key(key_node):
-                is_list = isinstance(value_node, SequenceNode)
-                sources = map(self._of, value_node.value if is_list else [value_node])
-                keys.merged += [source for source in sources if isinstance(source, _Keys)]
-            elif isinstance(key_node, ScalarNode):
-                entry = key_node.start_mark.line, self._of(value_node)
-                keys.entries.setdefault(key_node.value, entry)
-
-    def _list_items(self, node: Node, items: _Items) -> None:
-        for index, item in enumerate(node.value):
-            items.lines.append(item.start_mark.line)
-            below = self._of(item)
-            if below is not None:
-                items.below[index] = below
 
 
 _STEP = 4096  # characters; one number is kept for each step

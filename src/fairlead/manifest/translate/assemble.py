@@ -70,9 +70,8 @@ def _refuse_shared_ids(pods: Iterable[PodObject], findings: Findings) -> None:
     for pod in pods:
         first = firsts.setdefault(pod_id(pod), pod)
         if first is not pod:
-            pod.source.report(
+            pod.source.error(
                 findings,
-                "error",
                 "duplicate-object",
                 ("metadata", "uid"),
                 f"found the uid {quote(pod_id(pod))} a second time, expected another for each pod; "

@@ -292,9 +292,8 @@ class Inbox:
 
 
 def _report_rival(found: Object, key: ObjectKey, owner: ObjectKey, findings: Findings) -> None:
-    found.source.report(
+    found.source.warn(
         findings,
-        "warning",
         "no-effect",
         ("metadata", "name"),
         f"found a second {key.kind} in the place of one; {owner.name} of {owner.group} counts",

@@ -94,7 +94,6 @@ def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload)
     if ended:
         yield WorkloadStopped(workload=name, pods=ended)
     yield from _seen(state.runs.get(name), name, observed)
-    yield from _leaving_since(state.runs.get(name), name, observed)
     yield from _started(state.runs.get(name), name, observed)
     run = state.runs.get(name)
     leaving = tuple(
@@ -153,36 +152,25 @@ def _still_leaving(
 
 
 def _seen(run: Run | None, name: WorkloadName, observed: ObservedWorkload) -> Iterator[Event]:
-    """Yield that pods are where they were thought to be, where that or the time is news."""
-    since: dict[int, list[PodId]] = {}
+    """Yield that pods are where they were thought to be, where that or the time is news.
+
+    Those that are leaving go on leaving. The order to leave may be refused, and then the time
+    counts again.
+    """
+    since: dict[tuple[bool, int], list[PodId]] = {}
     for pod, placed in run.pods.items() if run is not None else ():
         place = observed.places.get(pod)
-        if place is None or not placed.is_running():
+        if place is None or placed.phase == "reserved":
             continue
         if placed.phase == "binding" or placed.started_ms != place.started_ms:
-            since.setdefault(place.started_ms, []).append(pod)
-    for at_ms, pods in sorted(since.items()):
-        yield WorkloadConfirmed(workload=name, pods=tuple(pods), at_ms=at_ms)
-
-
-def _leaving_since(
-    run: Run | None, name: WorkloadName, observed: ObservedWorkload
-) -> Iterator[Event]:
-    """Yield what updates the start times of pods that are leaving, and lets them go on leaving.
-
-    The order to leave may be refused, and then the time counts again.
-    """
-    since: dict[int, list[PodId]] = {}
-    for pod, placed in run.pods.items() if run is not None else ():
-        place = observed.places.get(pod)
-        if place is None or placed.phase != "leaving":
-            continue
-        if placed.started_ms != place.started_ms:
-            since.setdefault(place.started_ms, []).append(pod)
-    for at_ms, pods in sorted(since.items()):
-        yield WorkloadStays(workload=name, pods=tuple(pods))
-        yield WorkloadConfirmed(workload=name, pods=tuple(pods), at_ms=at_ms)
-        yield WorkloadLeaving(workload=name, pods=tuple(pods))
+            since.setdefault((placed.phase == "leaving", place.started_ms), []).append(pod)
+    for (are_leaving, at_ms), found in sorted(since.items()):
+        pods = tuple(found)
+        if are_leaving:
+            yield WorkloadStays(workload=name, pods=pods)
+        yield WorkloadConfirmed(workload=name, pods=pods, at_ms=at_ms)
+        if are_leaving:
+            yield WorkloadLeaving(workload=name, pods=pods)
 
 
 def _started(run: Run | None, name: WorkloadName, observed: ObservedWorkload) -> Iterator[Event]:

@@ -1,4 +1,7 @@
-"""Which pods are KAI's, and which of them form one job.
+"""Which nodes and pods are a shard's, and which pods form one job.
+
+KAI runs one scheduler per shard, and each sees only what carries the label of its pool. A shard
+without a label value is for everything that is in no pool.
 
 A pod belongs to the PodGroup of its namespace that it names. One without a group is a job of its
 own if it names KAI's scheduler. The rest are other schedulers' pods: they only take space.
@@ -16,18 +19,87 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.objects import PodObject, full_name, is_live
+from fairlead.manifest.core.objects import NodeObject, PodObject, full_name, is_live
+from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.assembly.node_pool import NodePool
-from fairlead.manifest.kai.devices.assigned_shares import RESERVATION_NAMESPACES
-from fairlead.manifest.kai.objects import KaiPodGroupObject
+from fairlead.manifest.kai.objects import KaiPodGroupObject, KaiShardObject
 from fairlead.manifest.kai.reading.pod_group import labelled_queue
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.translate.family import NOTHING, AssemblyRules, UnitContent
+from fairlead.policy.kai.settings import KaiSettings
+
+POOL_LABEL: Final = "kai.scheduler/node-pool"
+
+
+class NodePool:
+    """The pool of one shard; without a shard in the input, everything belongs to it."""
+
+    def __init__(self, shard: KaiShardObject | None) -> None:
+        """Take the pool of *shard*."""
+        self.settings = shard.settings if shard else KaiSettings()
+        self.shard = shard
+
+    def has(self, labels: Mapping[str, str]) -> bool:
+        """Return whether what has these labels belongs to the pool."""
+        return self.shard is None or labels.get(POOL_LABEL, "") == self.settings.node_pool
+
+    def report_left_out(
+        self, nodes: Sequence[NodeObject], jobs: Sequence[str], findings: Findings
+    ) -> None:
+        """Report once which of all *nodes*, and which *jobs*, belong to other pools."""
+        others = [node for node in nodes if not self.has(node.labels)]
+        if self.shard is None or not (others or jobs):
+            return
+        pool = self.settings.node_pool
+        own = f"the shard of the pool {quote(pool)}" if pool else "the default shard"
+        counts = f"{_counted(len(others), 'node')} and {_counted(len(jobs), 'job')}"
+        names = f" ({_names(jobs)})" if jobs else ""
+        message = f"{own}: {counts}{names} belong to other pools and are left out"
+        if nodes and len(others) == len(nodes):
+            message += "; no node of the input is left, so nothing can run"
+        self.shard.source.warn(
+            findings,
+            "no-effect",
+            ("spec", "partitionLabelValue"),
+            message,
+            "name the shard of each pool in turn, or no shard to see all pools",
+        )
+
+
+def choose_pool(shards: Sequence[KaiShardObject], findings: Findings) -> NodePool:
+    """Return the pool of the shard for nodes of no pool, else that of the first by name.
+
+    One cluster state has one set of rules; every other shard is reported as having no effect.
+    """
+    if not shards:
+        return NodePool(None)
+    chosen, *others = sorted(shards, key=lambda each: (each.settings.node_pool != "", each.name))
+    for each in sorted(others, key=lambda each: each.name):
+        each.source.warn(
+            findings,
+            "no-effect",
+            ("metadata", "name"),
+            f"found another SchedulingShard; the settings and nodes of {quote(chosen.name)} count",
+            "name one shard at a time",
+        )
+    return NodePool(chosen)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _names(jobs: Sequence[str]) -> str:
+    shown = [quote(name) for name in jobs[:MAX_SHOWN_NAMES]]
+    if len(jobs) > MAX_SHOWN_NAMES:
+        shown.append(f"{len(jobs) - MAX_SHOWN_NAMES} more")
+    return ", ".join(shown)
+
 
 GROUP_NAME: Final = "pod-group-name"  # a label or an annotation
 SUB_GROUP_LABEL: Final = "kai.scheduler/subgroup-name"
+RESERVATION_NAMESPACES: Final = frozenset({"kai-resource-reservation", "runai-reservation"})
 SCHEDULER: Final = "kai-scheduler"
 DEFAULT_QUEUE: Final = "default-queue"  # KAI's, for a pod that names none
 
@@ -155,9 +227,8 @@ def _group_path(pod: PodObject) -> Path:
 
 def _warn_about_group(pod: PodObject, rules: AssemblyRules, findings: Findings) -> None:
     is_waiting = rules.missing_group == "waits"
-    pod.source.report(
+    pod.source.warn(
         findings,
-        "warning",
         "missing-reference",
         _group_path(pod),
         f"found the PodGroup {quote(named_group(pod))}, which is not in the input; "
@@ -173,14 +244,13 @@ def _warn_about_queue(pod: PodObject, findings: Findings) -> None:
         message = f"found the queue {quote(queue)} on a pod of the scheduler {quote(pod.scheduler)}"
         message += f"; KAI's is {SCHEDULER}, so the pod is not a job and only occupies its node"
         fix = f"write schedulerName: {SCHEDULER}, or remove the label"
-        pod.source.report(findings, "warning", "no-effect", place, message, fix)
+        pod.source.warn(findings, "no-effect", place, message, fix)
 
 
 def warn_of_empty_group(group: KaiPodGroupObject, findings: Findings) -> None:
     """Report a PodGroup that no pod names."""
-    group.source.report(
+    group.source.warn(
         findings,
-        "warning",
         "missing-reference",
         ("metadata", "name"),
         f"found the PodGroup {quote(full_name(group))} without a pod; it requests nothing",

@@ -70,9 +70,8 @@ class KaiPriorities:
         if known:
             return max(known)
         listed = ", ".join(sorted(self._by_name))
-        source.report(
+        source.warn(
             findings,
-            "warning",
             "missing-reference",
             path,
             f"found the priority class {quote(name)}, expected one of: {listed}; "

@@ -28,9 +28,8 @@ def kai_tree(
         lost.update(each.name for each in (top, *below))
         if top.parent in there:
             continue
-        top.source.report(
+        top.source.warn(
             findings,
-            "warning",
             "missing-parent",
             PARENT_PATH,
             f"found the parent {quote(top.parent)}, which is not in the input; "
@@ -188,13 +187,11 @@ def check_queues_of_jobs(
                 fix = (
                     "name one here, or in a label of the PodGroup; labels of its pods do not count"
                 )
-            job.source.report(
-                findings, "warning", "missing-reference", job.queue_path, message, fix
-            )
+            job.source.warn(findings, "missing-reference", job.queue_path, message, fix)
         elif job.queue in inner:
             message = f"{_found_queue(job)}, which has queues below it; only leaves run jobs"
             fix = "name one of the queues below it"
-            job.source.report(findings, "warning", "unusable", job.queue_path, message, fix)
+            job.source.warn(findings, "unusable", job.queue_path, message, fix)
 
 
 def _found_queue(job: Job) -> str:

@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.core.objects import SettingsObject
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.objects import KaiConfigObject, KaiQueueObject, KaiShardObject
 from fairlead.manifest.kai.reading.own_usage import USAGE_SECTION, OwnUsage
 from fairlead.manifest.text.documents import Source
+from fairlead.manifest.text.fields import exact_decimal
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.quantity import scale_of
 from fairlead.policy.kai.settings import KaiSettings
@@ -46,9 +46,8 @@ def settle_usage(
         usage = _with_address(settings.usage, config)
         return KaiUsage(settings=msgspec.structs.replace(settings, usage=usage), source=source)
     if settings.usage is not None and source is not None:
-        own.source.report(
+        own.source.warn(
             findings,
-            "warning",
             "contradiction",
             ("spec", "usage"),
             "found past usage here and in the SchedulingShard at "
@@ -97,9 +96,8 @@ def advise_on_k(
     least = (1 - 1 / (2 * gpus)) / part - 1
     if settings.k >= least:
         return
-    usage.source.report(
+    usage.source.advise(
         findings,
-        "advice",
         "ill-matched",
         usage.k_path,
         f"found k = {exact_decimal(settings.k):g}, with which {quote(queue.name)}, which has "
@@ -110,9 +108,8 @@ def advise_on_k(
 
 
 def _warn_of_tiny_k(k: Fraction, source: Source, at: Path, findings: Findings) -> None:
-    source.report(
+    source.warn(
         findings,
-        "warning",
         "no-effect",
         at,
         f"found k = {exact_decimal(k):g}, which counts and moves no share by more than some "

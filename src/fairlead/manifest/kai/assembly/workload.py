@@ -209,4 +209,4 @@ class KaiWorkload:
 
     def _warn(self, pod: PodObject, label: str, code: str, message: str, fix: str) -> None:
         place = ("metadata", "labels", label)
-        pod.source.report(self._findings, "warning", code, place, message, fix)
+        pod.source.warn(self._findings, code, place, message, fix)

@@ -4,36 +4,47 @@ KAI labels such a pod with an id for each of its devices; pods that share a devi
 The ids of a node, sorted, are the numbers from 0 on. A pod without enough ids (somebody may have
 written its manifest by hand) is put on the fullest device that has room, as KAI packs them, else on
 one more.
+
+What a pod has of a device depends on the other pods of its node and on nothing elsewhere, so that
+a change on one node leaves all others as they are.
 """
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from decimal import Decimal
+from functools import partial
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 import msgspec
 
-from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject, full_name, is_placed
+from fairlead.manifest.core.objects import (
+    ByResource,
+    NodeObject,
+    PodObject,
+    full_name,
+    is_placed,
+    pod_id,
+)
 from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.core.read_pod_spec import PODS
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.assembly.jobs import RESERVATION_NAMESPACES, Job
 from fairlead.manifest.kai.notation import GPU
 from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.translate.family import DeviceChanges, Remarks, UnitChange, UnitContent
+from fairlead.model.axes import WorkloadName
 from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
 from fairlead.model.node import Node
-from fairlead.model.workload import GpuShare
+from fairlead.model.workload import GpuShare, PodId
 from fairlead.placement.node_room import DEVICE, THOUSANDTH_E9
 from fairlead.placement.shared_devices import part_e9
 
 GROUP_LABEL: Final = "runai-gpu-group"  # holds the id; with several devices: GROUP_LABEL/ID each
 _GROUP_PREFIX: Final = f"{GROUP_LABEL}/"
 
-HeldByOthers: TypeAlias = Mapping[str, Mapping[str, int]]
-"""By node and id, how much of a device pods hold that are not ours, in billionths."""
-
-NOTHING_HELD: Final[HeldByOthers] = MappingProxyType({})
+NOTHING_HELD: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 class Sharing(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,44 +56,67 @@ class Sharing(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...]
 
 
+class NodeShares(msgspec.Struct, frozen=True, kw_only=True):
+    """The devices of each pod of ours that shares some on a node, by the pod's full name.
+
+    ``foreign`` are pods that are not ours with every device that they hold among their requests.
+    """
+
+    ours: Mapping[str, DeviceShare]
+    foreign: tuple[PodObject, ...]
+
+
+def shares_on_node(
+    ours: Iterable[PodObject],
+    foreign: Sequence[PodObject],
+    node: NodeObject | None,
+    findings: Findings,
+) -> NodeShares:
+    """Return which devices of one *node* its pods have; None: nothing is known of the node.
+
+    *ours* all share devices there, and *foreign* all hold some. A foreign pod is charged whole
+    devices, each of them once. Law: no device is whole of which one of *foreign* has a part, or
+    which is kept for a pod that is not in the input; the order of pods changes nothing. Cost: sorts
+    the pods.
+    """
+    own = sorted(ours, key=full_name)
+    holding = sorted(foreign, key=full_name)
+    sharing = [sharing_of(pod, node, findings) for pod in holding if _has_part(pod)]
+    own_ids = {each for pod in own for each in device_ids(pod.labels)}
+    _warn_of_strangers(sharing, own_ids, findings)
+    reservations = [pod for pod in holding if _is_reservation(pod)]
+    devices = _opened_by(sharing)
+    devices |= _kept_by(reservations, [*own, *(each.pod for each in sharing)])
+    return NodeShares(
+        ours=device_shares(own, node, findings, _held_with(own_ids, sharing)),
+        foreign=tuple(_charged(pod, devices[full_name(pod)]) for pod in foreign),
+    )
+
+
 def device_shares(
     pods: Iterable[PodObject],
-    nodes: Iterable[NodeObject],
+    node: NodeObject | None,
     findings: Findings,
-    held_by_others: HeldByOthers = NOTHING_HELD,
+    held_by_others: Mapping[str, int] = NOTHING_HELD,
 ) -> dict[str, DeviceShare]:
-    """Return the devices of each pod that has a place and shares some, by the pod's full name.
+    """Return the devices of *pods* on one *node*, all of which share some, by full name.
 
-    A pod on a device that others than *pods* share counts for their parts too: nothing else in a
-    state could hold them. Law: the order of *pods* and *nodes* changes nothing. Where more is held
-    than there is, that is reported and nothing refused. Cost: sorts the pods that share; hardly
-    more for each of them.
+    A pod on a device that others than *pods* share counts for their parts too, which are
+    *held_by_others* by id: nothing else in a state could hold them. Where more is held than there
+    is, that is reported and nothing refused.
     """
-    known = {node.name: node for node in nodes}
-    on_node: dict[str, list[Sharing]] = {}
-    running = [pod for pod in pods if pod.gpu_share and is_placed(pod)]
-    for pod in sorted(running, key=full_name):
-        assert pod.node is not None, "it is placed"
-        sharing = sharing_of(pod, known.get(pod.node), findings)
-        on_node.setdefault(pod.node, []).append(sharing)
-    shares: dict[str, DeviceShare] = {}
-    opened: dict[str, int] = {}
-    for name, sharing_pods in sorted(on_node.items()):
-        devices = SharedDevices(sharing_pods, held_by_others.get(name, {}))
-        shares |= devices.shares
-        devices.warn_of_overfull(findings)
-        opened[name] = len(devices.held_e9)
-    for name, node in sorted(known.items()):
-        _warn_of_too_many(node, opened.get(name, 0), findings)
-    return shares
+    sharing = [sharing_of(pod, node, findings) for pod in sorted(pods, key=full_name)]
+    devices = SharedDevices(sharing, held_by_others)
+    devices.warn_of_overfull(findings)
+    if node is not None:
+        _warn_of_too_many(node, len(devices.held_e9), findings)
+    return devices.shares
 
 
 class SharedDevices:
     """The shared devices of one node, which pods are on which, and how full they are."""
 
-    def __init__(
-        self, pods: Sequence[Sharing], others: Mapping[str, int] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, pods: Sequence[Sharing], others: Mapping[str, int] = NOTHING_HELD) -> None:
         """Put *pods* on devices: where their ids say, then the others, in the order given.
 
         *others* is what is held besides, by id; it counts where one of *pods* has the id.
@@ -115,7 +149,7 @@ class SharedDevices:
             )
             fix = f"correct the share, or the labels {GROUP_LABEL} of the pods there"
             place = self._place(sharing, number)
-            pod.source.report(findings, "warning", "overcommitted", place, message, fix)
+            pod.source.warn(findings, "overcommitted", place, message, fix)
 
     def _place(self, sharing: Sharing, number: int) -> Path:
         """Return where a pod says that it is on the device, or else how much it wants of one."""
@@ -171,7 +205,7 @@ def sharing_of(pod: PodObject, node: NodeObject | None, findings: Findings) -> S
         message = f"found {len(groups)} devices in the labels {GROUP_LABEL}, expected "
         message += f"{share.devices}, which it asks for; the first by id count"
         place = ("metadata", "labels")
-        pod.source.report(findings, "warning", "contradiction", place, message, "remove the others")
+        pod.source.warn(findings, "contradiction", place, message, "remove the others")
     return Sharing(pod=pod, share=share, part_e9=part, groups=groups[: share.devices])
 
 
@@ -201,50 +235,7 @@ def _warn_of_too_many(node: NodeObject, opened: int, findings: Findings) -> None
         message = f"found pods that share {opened} devices of this node, expected at most {there}"
         fix = f"correct the labels {GROUP_LABEL} of its pods, or what it has"
         place = ("status", "allocatable", GPU)
-        node.source.report(findings, "warning", "overcommitted", place, message, fix)
-
-
-RESERVATION_NAMESPACES: Final = frozenset({"kai-resource-reservation", "runai-reservation"})
-
-_Device: TypeAlias = tuple[str, str]  # a node, and the id of a device there
-
-
-class ForeignDevices(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods that are not ours with every device that they hold among their requests.
-
-    ``held_by_others`` is what they have of devices that ours share too.
-    """
-
-    pods: tuple[PodObject, ...]
-    held_by_others: HeldByOthers
-
-
-def charge_foreign_devices(
-    foreign: Sequence[PodObject],
-    ours: Iterable[PodObject],
-    nodes: Iterable[NodeObject],
-    findings: Findings,
-) -> ForeignDevices:
-    """Return *foreign* with each device charged to one pod, and what they share with *ours*.
-
-    Law: no device is whole of which one of *foreign* has a part, or which is kept for a pod that
-    is not in the input; the order of pods changes nothing. Cost: sorts the pods that share.
-    """
-    known = {node.name: node for node in nodes}
-    holding = sorted(filter(holds_devices, foreign), key=full_name)
-    sharing = [
-        sharing_of(pod, known.get(pod.node or ""), findings) for pod in holding if _has_part(pod)
-    ]
-    own = [pod for pod in ours if pod.gpu_share and is_placed(pod)]
-    own_devices = {device for pod in own for device in _devices_of(pod)}
-    _warn_of_strangers(sharing, own_devices, findings)
-    devices = _opened_by(sharing)
-    reservations = [pod for pod in holding if _is_reservation(pod)]
-    devices |= _kept_by(reservations, [*own, *(each.pod for each in sharing)])
-    return ForeignDevices(
-        pods=tuple(_charged(pod, devices[full_name(pod)]) for pod in foreign),
-        held_by_others=_held_with(own_devices, sharing),
-    )
+        node.source.warn(findings, "overcommitted", place, message, fix)
 
 
 def holds_devices(pod: PodObject) -> bool:
@@ -265,46 +256,36 @@ def _is_terminating(pod: PodObject) -> bool:
     return pod.terminating
 
 
-def _devices_of(pod: PodObject) -> list[_Device]:
-    return [(pod.node or "", group) for group in device_ids(pod.labels)]
-
-
 def _opened_by(sharing: Sequence[Sharing]) -> Counter[str]:
     """Return how many devices each pod is the first to have a part of, by its full name.
 
     Pods that stay come first, so that no device is released with a pod that still has a part.
     """
-    on_node: dict[str, list[Sharing]] = {}
-    for each in sharing:
-        on_node.setdefault(each.pod.node or "", []).append(each)
     opened = Counter[str]()
-    for pods in on_node.values():
-        seen: set[int] = set()
-        shares = SharedDevices(pods).shares
-        for pod in sorted([each.pod for each in pods], key=_is_terminating):
-            devices = set(shares[full_name(pod)].devices)
-            opened[full_name(pod)] = len(devices - seen)
-            seen |= devices
+    seen: set[int] = set()
+    shares = SharedDevices(sharing).shares
+    for pod in sorted([each.pod for each in sharing], key=_is_terminating):
+        devices = set(shares[full_name(pod)].devices)
+        opened[full_name(pod)] = len(devices - seen)
+        seen |= devices
     return opened
 
 
 def _kept_by(reservations: Sequence[PodObject], sharers: Sequence[PodObject]) -> Counter[str]:
     """Return how many devices each of *reservations* keeps that none of *sharers* is on.
 
-    One without an id is taken to be for those without an id on its node, if there are any.
+    One without an id is taken to be for sharers without an id, if there are any.
     """
-    taken = {device for pod in sharers for device in _devices_of(pod)}
-    packed = {
-        pod.node
-        for pod in sharers
-        if pod.gpu_share and len(device_ids(pod.labels)) < pod.gpu_share.devices
-    }
+    taken = {each for pod in sharers for each in device_ids(pod.labels)}
+    are_some_packed = any(
+        pod.gpu_share and len(device_ids(pod.labels)) < pod.gpu_share.devices for pod in sharers
+    )
     kept = Counter[str]()
     for pod in sorted(reservations, key=_is_terminating):
-        found = {*_devices_of(pod)}
+        found = {*device_ids(pod.labels)}
         kept[full_name(pod)] = len(found - taken)
         taken |= found
-        if not found and pod.node not in packed:
+        if not found and not are_some_packed:
             kept[full_name(pod)] = -(-pod.requests.get(GPU, 0) // DEVICE)
     return kept
 
@@ -317,26 +298,123 @@ def _charged(pod: PodObject, devices: int) -> PodObject:
     return pod if own is pod.requests else msgspec.structs.replace(pod, requests=own)
 
 
-def _held_with(own: set[_Device], sharing: Iterable[Sharing]) -> HeldByOthers:
-    held: dict[str, Counter[str]] = {}
+def _held_with(own_ids: set[str], sharing: Iterable[Sharing]) -> Counter[str]:
+    """Return what *sharing* have of devices that pods of ours share too, by id."""
+    held = Counter[str]()
     for each in sharing:
-        node = each.pod.node or ""
-        for group in each.groups:
-            if (node, group) in own:
-                held.setdefault(node, Counter())[group] += each.part_e9
+        for group in own_ids.intersection(each.groups):
+            held[group] += each.part_e9
     return held
 
 
-def _warn_of_strangers(sharing: Iterable[Sharing], own: set[_Device], findings: Findings) -> None:
+def _warn_of_strangers(sharing: Iterable[Sharing], own_ids: set[str], findings: Findings) -> None:
     for each in sharing:
-        if not own.isdisjoint(_devices_of(each.pod)):
-            each.pod.source.report(
-                findings,
-                "warning",
-                "overcommitted",
-                ("metadata", "labels"),
-                f"found a device of the node {quote(each.pod.node or '')} that pods of KAI's jobs "
-                "share too; its part is held there, and one more device, so that none is given "
-                "out twice",
-                f"correct the labels {GROUP_LABEL} of the pods there",
-            )
+        if not own_ids.isdisjoint(device_ids(each.pod.labels)):
+            message = f"found a device of the node {quote(each.pod.node or '')} that pods of KAI's "
+            message += "jobs share too; its part is held there, and one more device, so that none "
+            message += "is given out twice"
+            fix = f"correct the labels {GROUP_LABEL} of the pods there"
+            place = ("metadata", "labels")
+            each.pod.source.warn(findings, "overcommitted", place, message, fix)
+
+
+class _OnNode(NamedTuple):
+    """The pods of one node that hold devices, by full name."""
+
+    own: dict[str, tuple[PodObject, WorkloadName]]
+    foreign: dict[str, PodObject]
+
+
+class NodeDevices:
+    """The pods that share devices, by node, and what each of them has of its node."""
+
+    def __init__(self) -> None:
+        """Begin without pods."""
+        self.shares: dict[str, DeviceShare] = {}  # of our pods, by full name
+        self._charged: dict[PodId, PodObject] = {}  # foreign pods that hold devices
+        self._nodes: dict[str, _OnNode] = {}
+
+    def charged(self, pod: PodObject) -> PodObject:
+        """Return a foreign pod with every device that it holds among its requests."""
+        return self._charged.get(pod_id(pod), pod) if self._charged else pod
+
+    def update_devices(
+        self,
+        units: Sequence[UnitChange[Job]],
+        changed: Set[str],
+        node_of: Callable[[str], NodeObject | None],
+        remarks: Remarks,
+    ) -> DeviceChanges:
+        """Share out devices again on the nodes *changed*, and where pods of *units* are or were.
+
+        Returns the workloads and foreign pods that have others than before. *node_of* gives a node
+        by name; None: it is not there. Cost: the pods of *units*, and those that share on these
+        nodes.
+        """
+        touched = set(changed & self._nodes.keys())
+        for each in units:
+            touched.update(self._drop(each.before))
+        for each in units:
+            touched.update(self._put(each.after))
+        workloads: set[WorkloadName] = set()
+        foreign: set[PodId] = set()
+        for name in sorted(touched):
+            on_node, node = self._nodes[name], node_of(name)
+            devices = remarks.note(("devices", name), partial(_shares_on, on_node, node))
+            workloads.update(self._update_shares(on_node, devices.ours))
+            foreign.update(self._update_foreign(devices.foreign))
+            if not (on_node.own or on_node.foreign):
+                del self._nodes[name]
+        return DeviceChanges(workloads, foreign)
+
+    def _update_shares(
+        self, on_node: _OnNode, shares: Mapping[str, DeviceShare]
+    ) -> Iterator[WorkloadName]:
+        for name, (_, workload) in on_node.own.items():
+            if self.shares.get(name) != shares[name]:
+                self.shares[name] = shares[name]
+                yield workload
+
+    def _update_foreign(self, pods: Iterable[PodObject]) -> Iterator[PodId]:
+        for pod in pods:
+            if self._charged.get(pod_id(pod)) != pod:
+                self._charged[pod_id(pod)] = pod
+                yield pod_id(pod)
+
+    def _drop(self, found: UnitContent[Job]) -> Iterator[str]:
+        """Forget the pods of a unit that hold devices; yields the nodes that they are on."""
+        for node, name, _, _ in _holders(found):
+            self.shares.pop(name, None)
+            self._nodes[node].own.pop(name, None)
+            yield node
+        for node, name, pod in _foreign_holders(found):
+            self._charged.pop(pod_id(pod), None)
+            self._nodes[node].foreign.pop(name, None)
+            yield node
+
+    def _put(self, found: UnitContent[Job]) -> Iterator[str]:
+        """Take in the pods of a unit that hold devices; yields the nodes that they are on."""
+        for node, name, pod, workload in _holders(found):
+            self._nodes.setdefault(node, _OnNode({}, {})).own[name] = pod, workload
+            yield node
+        for node, name, pod in _foreign_holders(found):
+            self._nodes.setdefault(node, _OnNode({}, {})).foreign[name] = pod
+            yield node
+
+
+def _shares_on(on_node: _OnNode, node: NodeObject | None, findings: Findings) -> NodeShares:
+    own = [pod for pod, _ in on_node.own.values()]
+    return shares_on_node(own, [*on_node.foreign.values()], node, findings)
+
+
+def _holders(found: UnitContent[Job]) -> Iterator[tuple[str, str, PodObject, WorkloadName]]:
+    for job in found.parts:
+        for pod in job.pods:
+            if pod.gpu_share and pod.node is not None and is_placed(pod):
+                yield pod.node, full_name(pod), pod, WorkloadName(job.name)
+
+
+def _foreign_holders(found: UnitContent[Job]) -> Iterator[tuple[str, str, PodObject]]:
+    for pod in found.foreign:
+        if pod.node is not None and holds_devices(pod):
+            yield pod.node, full_name(pod), pod

@@ -8,15 +8,21 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal
 
-from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata, reads_named
 from fairlead.manifest.core.read_settings import protection_ms, read_address
 from fairlead.manifest.kai.objects import KaiConfigObject, KaiShardObject
 from fairlead.manifest.kai.reading.usage import read_usage
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.fields import FieldError, choice_of, duration_of, factor_of
+from fairlead.manifest.text.fields import (
+    FieldError,
+    choice_of,
+    duration_of,
+    exact_decimal,
+    factor_of,
+    field_names,
+)
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings, PackOrSpread
@@ -30,25 +36,12 @@ MULTIPLIERS: Final = (
 
 _STRATEGIES: Final[dict[str, PackOrSpread]] = {"binpack": "binpack", "spread": "spread"}
 _ACTION_PRIORITIES: Final = dict(zip(ACTIONS, (500, 400, 300, 200, 100), strict=True))
-_OTHER_PLUGINS: Final = (
-    "dynamicresources",
-    "elastic",
-    "gpupack",
-    "gpusharingorder",
-    "gpuspread",
-    "kubeflow",
-    "nodeavailability",
-    "nodeplacement",
-    "nominatednode",
-    "podaffinity",
-    "predicates",
-    "priority",
-    "ray",
-    "resourcetype",
-    "snapshot",
-    "subgrouporder",
-    "taskorder",
-    "topology",
+_OTHER_PLUGINS: Final = field_names(
+    """
+    dynamicresources elastic gpupack gpusharingorder gpuspread kubeflow nodeavailability
+    nodeplacement nominatednode podaffinity predicates priority ray resourcetype snapshot
+    subgrouporder taskorder topology
+    """
 )
 _IGNORED: Final = ("goMemLimit", "scenarioSearchBudgets")
 
@@ -81,11 +74,8 @@ def read_kai_shard(top: Cursor, metadata: Metadata) -> KaiShardObject:
             runtimes, "reclaimMinRuntime", minruntime, "defaultReclaimMinRuntime"
         ),
         reclaim_resolve_method=_resolve_method(minruntime),
-        stale_grace_ms=flags.stale_grace_ms,
         reclaimer_multiplier=_multiplier(spec, args, proportion),
-        consolidating_reclaim=flags.consolidating_reclaim,
-        max_consolidation_victims=flags.max_consolidation_victims,
-        signatures=flags.signatures,
+        **flags,
     )
     return KaiShardObject(source=top.source, name=metadata.name, settings=settings)
 
@@ -185,57 +175,31 @@ def _resolve_method(minruntime: Cursor) -> Literal["lca", "queue"]:
     return "lca"
 
 
-MAX_VICTIMS: Final = "max-consolidation-preemptees"
-CONSOLIDATING_RECLAIM: Final = "allow-consolidating-reclaim"
-SIGNATURES: Final = "use-scheduling-signatures"
-STALE_GRACE: Final = "default-staleness-grace-period"
-FLAGS: Final = (MAX_VICTIMS, CONSOLIDATING_RECLAIM, SIGNATURES, STALE_GRACE)
-
 ARGS: Final = "args"
 NO_CAP: Final = -1
 
-_DEFAULTS: Final = KaiSettings()
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # Go takes 010 for 8
 _TRUE: Final = ("true", "True", "TRUE", "t", "T", "1")
 _FALSE: Final = ("false", "False", "FALSE", "f", "F", "0")
 _TRUTHS: Final = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
 
-T = TypeVar("T")
 
+def read_flags(spec: Cursor, flags: Mapping[str, str], others: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of `KaiSettings` that *flags*, the args of *spec*, say.
 
-class SchedulerFlags(NamedTuple):
-    """What the flags say, as `KaiSettings` has it."""
-
-    max_consolidation_victims: int | None
-    consolidating_reclaim: bool
-    signatures: bool
-    stale_grace_ms: int
-
-
-def read_flags(spec: Cursor, flags: Mapping[str, str], others: tuple[str, ...]) -> SchedulerFlags:
-    """Read what *flags*, the args of *spec*, say; KAI's defaults stand in for what is wrong.
-
-    *others* are names that are read elsewhere.
+    KAI's defaults stand in for what is wrong. *others* are names that are read elsewhere.
     """
     _warn_of_near_misses(spec, flags, others)
-    return SchedulerFlags(
-        max_consolidation_victims=_read(
-            spec, flags, MAX_VICTIMS, _cap_of, _DEFAULTS.max_consolidation_victims
-        ),
-        consolidating_reclaim=_read(
-            spec, flags, CONSOLIDATING_RECLAIM, _truth_of, _DEFAULTS.consolidating_reclaim
-        ),
-        signatures=_read(spec, flags, SIGNATURES, _truth_of, _DEFAULTS.signatures),
-        stale_grace_ms=_read(spec, flags, STALE_GRACE, _length_ms, _DEFAULTS.stale_grace_ms),
-    )
+    found = {each: _read(spec, flags, flag, read) for flag, (each, read) in FLAGS.items()}
+    return {each: values[0] for each, values in found.items() if values}
 
 
 def _read(
-    spec: Cursor, flags: Mapping[str, str], flag: str, convert: Callable[[str], T], default: T
-) -> T:
-    """Read a flag under all its spellings; KAI's own counts where they differ."""
+    spec: Cursor, flags: Mapping[str, str], flag: str, convert: Callable[[str], object]
+) -> list[object]:
+    """Read a flag under all its spellings; KAI's own comes first, which counts."""
     names = sorted([name for name in flags if _is_spelling(name, flag)], key=lambda n: n != flag)
-    found: list[T] = []
+    found: list[object] = []
     for name in names:
         if name != flag:
             message = f"found {quote(name)}, which Fairlead reads and KAI does not"
@@ -247,7 +211,7 @@ def _read(
     if len(set(found)) > 1:
         message = f"found several spellings of {flag} that differ; that of {names[0]} counts"
         spec.warn((ARGS, names[-1]), "contradiction", message, f"keep {flag}")
-    return found[0] if found else default
+    return found
 
 
 def _is_spelling(name: str, flag: str) -> bool:
@@ -290,15 +254,22 @@ def _length_ms(text: str) -> int:
     return duration_of(text)[0]
 
 
+# To the field of `KaiSettings`, and how a flag is read.
+FLAGS: Final[Mapping[str, tuple[str, Callable[[str], object]]]] = {
+    "max-consolidation-preemptees": ("max_consolidation_victims", _cap_of),
+    "allow-consolidating-reclaim": ("consolidating_reclaim", _truth_of),
+    "use-scheduling-signatures": ("signatures", _truth_of),
+    "default-staleness-grace-period": ("stale_grace_ms", _length_ms),
+}
+
+
 USUAL_NAMESPACE: Final = "kai-scheduler"
 
-_OF_THE_INSTALLATION: Final = (
-    "externalPrometheusHealthProbe",
-    "retentionPeriod",
-    "sampleInterval",
-    "serviceMonitor",
-    "storageClassName",
-    "storageSize",
+_OF_THE_INSTALLATION: Final = field_names(
+    """
+    externalPrometheusHealthProbe retentionPeriod sampleInterval serviceMonitor storageClassName
+    storageSize
+    """
 )
 
 

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from fairlead.manifest.core.priorities import BUILT_IN
 from fairlead.manifest.core.tree_checks import Sourced
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kueue.assembly.objects import KueueObjects
+from fairlead.manifest.kueue.assembly.queues import KueueObjects
 from fairlead.manifest.kueue.objects import ClusterQueueObject, KueueWorkloadObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
@@ -56,9 +56,8 @@ def _check_flavors(objects: KueueObjects, findings: Findings) -> None:
                 )
         return
     for source, path, flavor in _named_flavors(objects):
-        source.report(
+        source.advise(
             findings,
-            "advice",
             _CODE,
             path,
             f"found the flavor {quote(flavor)}, but no ResourceFlavor in the whole input; quotas "
@@ -173,7 +172,7 @@ def _listed(queue: ClusterQueueObject) -> set[tuple[str, str]]:
 
 
 def _warn(findings: Findings, source: Source, path: Path, message: str, fix: str) -> None:
-    source.report(findings, "warning", _CODE, path, message, fix)
+    source.warn(findings, _CODE, path, message, fix)
 
 
 _NO_CHECKS = "no workload waits for admission checks"
@@ -244,9 +243,8 @@ def _warn_of_usage_based_admission(
     asking = [each for each in queues if each.rules.usage_based_admission]
     if asking:
         others = _other_objects("ClusterQueue", len(asking) - 1)
-        asking[0].source.report(
+        asking[0].source.warn(
             findings,
-            "warning",
             "no-effect",
             ("spec", "admissionScope", "admissionMode"),
             f"found UsageBasedAdmissionFairSharing{others}, which has no effect without "
@@ -265,9 +263,8 @@ def _warn_once(kind: str, objects: Iterable[_Noted], findings: Findings) -> None
             owners.setdefault(field, set()).add(at)
     for field, (source, path) in firsts.items():
         where = _other_objects(kind, len(owners[field]) - 1)
-        source.report(
+        source.warn(
             findings,
-            "warning",
             "no-effect",
             path,
             f"found {field}{where}; Fairlead ignores this field: {CONSEQUENCES[field]}",
@@ -282,9 +279,8 @@ def _other_objects(kind: str, others: int) -> str:
 def _warn_of_options(source: Source, options: KueueOptions, findings: Findings) -> None:
     for field, name in _FAIR_SHARING_ONLY.items():
         if getattr(options, name) != getattr(KueueOptions(), name):
-            source.report(
+            source.warn(
                 findings,
-                "warning",
                 "no-effect",
                 ("spec", "kueue", field),
                 f"found {field}, which has no effect while fair sharing is off",
@@ -304,9 +300,8 @@ def _advise_unusable(objects: KueueObjects, state: ClusterState, findings: Findi
         places = [state.axes.index(quota.resource, quota.flavor) for quota in queue.quotas]
         most = tree.potential(queue.name)
         if not any(most[place] for place in places if place is not None):
-            queue.source.report(
+            queue.source.advise(
                 findings,
-                "advice",
                 "unusable",
                 ("spec", "resourceGroups") if queue.quotas else ("spec",),
                 "found a ClusterQueue that can never run anything: it has no quota of its own "
@@ -314,9 +309,8 @@ def _advise_unusable(objects: KueueObjects, state: ClusterState, findings: Findi
                 "give it quota, or let it borrow from a cohort that has some",
             )
         if queue.rules.namespace_selector is None:
-            queue.source.report(
+            queue.source.advise(
                 findings,
-                "advice",
                 "unusable",
                 ("spec", "namespaceSelector"),
                 "found no namespaceSelector, so that no namespace may use the ClusterQueue",
@@ -339,9 +333,8 @@ def _advise_overcommitted(objects: KueueObjects, state: ClusterState, findings: 
             offered = _offered(axis.resource, nodes, state)
             if promised[place] > offered:
                 resource = axis.resource
-                found.source.report(
+                found.source.advise(
                     findings,
-                    "advice",
                     "overcommitted",
                     ("metadata", "name"),
                     f"found quotas of {show_amount(resource, promised[place])} {resource} "

@@ -12,7 +12,7 @@ from typing import Final
 from fairlead.manifest.core.node_amounts import amounts_on
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assembly.checks import priority_of
-from fairlead.manifest.kueue.assembly.objects import KueueObjects
+from fairlead.manifest.kueue.assembly.queues import KueueObjects
 from fairlead.manifest.kueue.objects import KueuePodSet, KueueWorkloadObject
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.execution.reconcile import ObservedPlace, ObservedWorkload
@@ -35,9 +35,8 @@ def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Fin
             continue
         total += _admitted_pods(workload)
         if total > MAX_ADMITTED_PODS:
-            workload.source.report(
+            workload.source.error(
                 findings,
-                "error",
                 "too-large",
                 ("status", "admission"),
                 f"found more than {MAX_ADMITTED_PODS:,} admitted pods up to here",

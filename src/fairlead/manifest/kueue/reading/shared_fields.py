@@ -3,8 +3,8 @@
 from decimal import Decimal
 from fractions import Fraction
 
-from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import exact_decimal
 from fairlead.manifest.text.path import Path, quote
 
 _SMALLEST = Fraction(1, 10**9)  # Kueue refuses a weight of this or less, but for 0
