@@ -4,6 +4,7 @@ A plan with all reasons is what ``fairlead plan`` prints. One workload more is w
 asks for after each submission.
 """
 
+from collections.abc import Callable
 from functools import partial
 from random import Random
 from typing import Final
@@ -13,14 +14,23 @@ from bench.kueue_large_world import (
     CONFIGURATIONS,
     NOW_MS,
     Configuration,
+    first_state,
     large_world,
     pending_workload,
 )
 from fairlead.model.axes import QueueName
 from fairlead.model.events import WorkloadAdded, WorkloadFinished
+from fairlead.model.plan import Plan
 from fairlead.policy.kueue.policy import KueuePolicy
 
 _SUBMITTED_TO: Final = QueueName("q0500")
+
+
+def first_plan(name: str) -> Callable[[], Plan]:
+    """Return the first plan of a busy world: many workloads preempt others."""
+    configuration = CONFIGURATIONS[name]
+    state = first_state(configuration)
+    return lambda: KueuePolicy(configuration.settings).plan(state, NOW_MS, explain=False)
 
 
 def _whole_plan(configuration: Configuration) -> Work:

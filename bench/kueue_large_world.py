@@ -5,13 +5,14 @@ Every ClusterQueue has a nominal quota of 9 GPUs and each lowest cohort has 1 of
 all. All are in use: 900 queues hold 8 each and lend 1, 200 queues hold 14 each and borrow 5. 500
 workloads are pending, 3 of 5 in queues that lend.
 
-Plans are carried out until one changes nothing, as on a live cluster, or until there were twenty.
-What is still pending then cannot start for now; to find that out for each workload, with the
-reason, is the expensive part of a plan.
+Plans are carried out until one changes nothing, as on a live cluster: after 4 or 5 of them, with
+two flavors after 70. What is still pending then cannot start for now; to find that out for each
+workload, with the reason, is the expensive part of a plan.
 """
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from random import Random
 from typing import Final
 
@@ -48,6 +49,7 @@ QUEUES_PER_COHORT: Final = 11
 PENDING: Final = 500
 CPU_PER_GPU: Final = 4_000  # millicores
 NOW_MS: Final = 1_000_000_000
+_MOST_PLANS: Final = 200  # until it is at rest
 _NAMESPACE: Final = "bench"
 _RESOURCES: Final = ("cpu", "nvidia.com/gpu")
 _PREEMPTING: Final = QueuePreemption(
@@ -77,20 +79,24 @@ CONFIGURATIONS: Final[Mapping[str, Configuration]] = {
 }
 
 
+@lru_cache(maxsize=1)  # both benchmarks of a configuration leave the state as it was
 def large_world(configuration: Configuration) -> ClusterState:
     """Return the state when nothing happens any more: the same one for the same configuration."""
-    state = _first_state(configuration)
+    state = first_state(configuration)
     policy = KueuePolicy(configuration.settings)
-    for _ in range(20):
+    for _ in range(_MOST_PLANS):
         plan = policy.plan(state, NOW_MS, explain=False)
+        if not plan.decisions:
+            return state
         apply(state, plan)
         for each in plan.decisions:
             if isinstance(each, Evict):
                 state.apply(WorkloadStopped(workload=each.workload, pods=each.pods))
-    return state
+    raise AssertionError(f"it does not come to rest in {_MOST_PLANS} plans")
 
 
-def _first_state(configuration: Configuration) -> ClusterState:
+def first_state(configuration: Configuration) -> ClusterState:
+    """Return the state before the first plan."""
     axes = QuotaAxes([Axis(name, each) for each in configuration.flavors for name in _RESOURCES])
     state = ClusterState(_RESOURCES, axes)
     leaves = _cohorts(state, configuration)

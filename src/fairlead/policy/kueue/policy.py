@@ -180,7 +180,7 @@ class _Planning:
         restraints = self._trees.reader.restraints
         for tree, nominations in self._trees.waited_for():
             tree.begin(self._local_usage)
-            if not explain and nominations.is_at_rest():
+            if not explain and nominations.is_at_rest(tree):
                 continue
             source = Source(tree, nominations, restraints, self._state.axes, self._settings)
             rounds = rounds_of(source, self._settings, restraints)

@@ -24,6 +24,7 @@ from fairlead.policy.kueue.pending.queue import PendingQueue
 from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.build import trees_of
+from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import AdmittedWorkload, PendingWorkload, Usage
 
 NOT_YET: Final = 1 << 62
@@ -58,20 +59,22 @@ class Nominations(Protocol):
     def may_proceed(self, queue: PendingQueue) -> bool:
         """Return whether a workload of *queue* may proceed; if none does, all are set aside."""
 
-    def is_at_rest(self) -> bool:
-        """Return whether it is known that no workload of the tree can proceed, or has a promise."""
+    def is_at_rest(self, tree: CohortTree) -> bool:
+        """Return whether it is known that no workload of *tree* can proceed, or has a promise."""
 
 
 class PlainNominations:
     """Finds out what each head needs whenever it is asked."""
 
-    def __init__(self, tree: CohortTree, axes: QuotaAxes, settings: KueueSettings) -> None:
-        """Look at no head yet."""
-        self._rules = tree.rules
+    def __init__(
+        self, present: Snapshot, decided_on: Snapshot, axes: QuotaAxes, settings: KueueSettings
+    ) -> None:
+        """Look at no head yet; the snapshots are of one tree, maybe the same."""
+        self._rules = decided_on.rules
         self._keeps_promises = settings.keeps_promises
-        self._decided_on = tree.decided_on
-        self._now = Nominator(tree.snapshot, axes, settings)
-        self._later = Nominator(tree.decided_on, axes, settings)
+        self._decided_on = decided_on
+        self._now = Nominator(present, axes, settings)
+        self._later = Nominator(decided_on, axes, settings)
 
     def nominate(self, head: PendingWorkload) -> Nomination:
         """Return what *head* needs; if it fits at once, maybe with other flavors or fewer pods."""
@@ -87,8 +90,9 @@ class PlainNominations:
         del queue
         return True
 
-    def is_at_rest(self) -> bool:
+    def is_at_rest(self, tree: CohortTree) -> bool:
         """Return False: nothing is known of any workload yet."""
+        del tree
         return False
 
     def has_choice(self, head: PendingWorkload) -> bool:
@@ -318,7 +322,8 @@ class PlainTrees:
             if not waited_for.isdisjoint(names):
                 tree = CohortTree(self._state, names, self.reader, self._settings)
                 self._trees.append(tree)
-                yield tree, PlainNominations(tree, self._state.axes, self._settings)
+                axes, settings = self._state.axes, self._settings
+                yield tree, PlainNominations(tree.snapshot, tree.decided_on, axes, settings)
 
     def is_delayed(self) -> bool:
         """Return whether time alone may change something in the trees that a plan looked at."""

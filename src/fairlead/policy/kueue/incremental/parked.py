@@ -13,7 +13,7 @@ Sides are the two children of a cohort through which preemptor and candidate com
 class is nominated again.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec.structs import replace
@@ -198,17 +198,18 @@ class RememberedNominations(PlainNominations):
 
     def __init__(
         self,
-        tree: CohortTree,
-        logged: tuple[LoggedSnapshot, LoggedSnapshot],
+        present: LoggedSnapshot,
+        decided_on: LoggedSnapshot,
+        queues: Mapping[QueueName, PendingQueue],
         axes: QuotaAxes,
         settings: KueueSettings,
     ) -> None:
-        """Know nothing yet; the tree is *logged* as it is at present and as decided on."""
-        super().__init__(tree, axes, settings)
-        self._tree = tree
+        """Know nothing yet; the *queues*, which are followed, remember what is found out."""
+        super().__init__(present, decided_on, axes, settings)
+        self._queues = queues
         self._axes = axes
         self._settings = settings
-        self._present, self._logged = logged
+        self._present, self._logged = present, decided_on
         self._levels = _Levels(self._logged)
         self._flavors: dict[tuple[QueueName, Hashable], Assignment | None] = {}
         self._promised: list[AdmittedWorkload] = []  # that are counted as admitted
@@ -234,11 +235,11 @@ class RememberedNominations(PlainNominations):
             if change.after is not None and change.after.reserved_ms == NOT_YET:
                 self._promised.append(change.after)
 
-    def is_at_rest(self) -> bool:
-        """Return whether it is known that no workload of the tree can proceed, or has a promise."""
-        if self._promised or self._tree.preempting_queues():
+    def is_at_rest(self, tree: CohortTree) -> bool:
+        """Return whether it is known that no workload of *tree* can proceed, or has a promise."""
+        if self._promised or tree.preempting_queues():
             return False
-        return all(map(self._is_parked, self._tree.waited_for.values()))
+        return all(map(self._is_parked, tree.waited_for.values()))
 
     def may_proceed(self, queue: PendingQueue) -> bool:
         """Return whether a workload of *queue* may proceed; if none does, all are set aside."""
@@ -265,7 +266,7 @@ class RememberedNominations(PlainNominations):
 
     def nominate(self, head: PendingWorkload) -> Nomination:
         """Return what *head* needs, unless that is known."""
-        eq_class = self._tree.queues[head.queue].class_of(head.name)
+        eq_class = self._queues[head.queue].class_of(head.name)
         known = eq_class.known
         if isinstance(known, _Known) and self._serves(known, head):
             found = known.nomination

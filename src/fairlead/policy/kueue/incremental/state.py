@@ -161,7 +161,7 @@ class KeptTree(CohortTree):
         self._later = self._present if is_one else LoggedSnapshot(self.decided_on, with_ranks=fair)
         self.snapshot, self.decided_on = self._present, self._later
         self.nominations = RememberedNominations(
-            self, (self._present, self._later), state.axes, settings
+            self._present, self._later, self.queues, state.axes, settings
         )
         self._begun_at = len(self._present.log)
 
