@@ -161,7 +161,7 @@ class VictimSelection:
         is_enough = not self._quirks.leaving_counts and self._fits(trial)
         if is_enough and not self.violates_quota(trial):
             return NodeOutcome(view.node, "no-victim-needed")
-        for candidate in reversed(view.running):
+        for candidate in self._least_important_first(view.running):
             if self.is_candidate(candidate, trial):
                 trial.remove(candidate)
         if not trial.removed:
@@ -189,6 +189,17 @@ class VictimSelection:
             known = self._may_lose(queue, self.check.use.used[queue], candidate.charge)
             self._may_lose_now[kind] = known
         return known
+
+    def _least_important_first(self, running: Sequence[RunningPod]) -> Iterable[RunningPod]:
+        """Return pods, listed by importance, in the order in which they are removed.
+
+        Pods of equal priority and start are removed in the reverse of the order in which they are
+        reprieved. The plugin removes them in the same order, because its sort takes each of two
+        equal pods for less important than the other. That shows where a quota stops giving.
+        """
+        if not self._quirks.below_min:
+            return reversed(running)
+        return sorted(running, key=lambda each: (each.priority, -each.started_ms))
 
     def _may_lose(self, queue: QueueName, used: Sequence[int], charge: Amounts) -> bool:
         """Return whether a quota that uses *used* may lose a pod of *charge*."""
@@ -260,7 +271,7 @@ class VictimSelection:
 
     def _reprieve(self, trial: NodeTrial) -> NodeOutcome:
         node, quirks = trial.view.node, self._quirks
-        taken = list(reversed(trial.removed))
+        taken = sorted(trial.removed)
         protected = self._budgets.protected(taken)
         victims: list[RunningPod] = []
         violations = 0
