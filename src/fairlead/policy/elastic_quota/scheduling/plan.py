@@ -62,7 +62,9 @@ class Restraints:
         not_helped = {
             name
             for name, held_back in self.held_back.items()
-            if held_back.code == WOULD_BE_EVICTED and held_back.beneficiary not in served
+            if held_back.code == WOULD_BE_EVICTED
+            and held_back.beneficiary not in served
+            and held_back.beneficiary not in self.held_back
         }
         for name in not_helped:
             del self.held_back[name]
