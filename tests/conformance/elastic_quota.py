@@ -187,7 +187,7 @@ def _choice(case: Json, claim: ClaimAnswer | None) -> tuple[Rights, object]:
         "deleted": sorted(claim.deleted),
         "cleared": sorted(claim.cleared),
     }
-    chosen = {*recorded["chosenNodes"], *(case.get("chosenNodesAnyListing") or ())} or {None}
+    chosen = {*(recorded["chosenNodes"] or [None]), *(case.get("chosenNodesAnyListing") or ())}
     nodes = sorted(chosen, key=str)
     return [_consequence(case, claim, recorded, node) for node in nodes], ours
 
@@ -207,7 +207,8 @@ def _consequence(case: Json, claim: ClaimAnswer, recorded: Json, node: str | Non
         cleared = sorted(example["clearedNominations"])
         if node not in (case.get("nodeAlternatives") or {}):
             deleted = sorted(example["deletedPods"])
-    return {"code": recorded["code"], "chosen": node, "deleted": deleted, "cleared": cleared}
+    code = recorded["code"] if node is None else "Success"  # of the run that took the node
+    return {"code": code, "chosen": node, "deleted": deleted, "cleared": cleared}
 
 
 def _name(pod: Json) -> str:

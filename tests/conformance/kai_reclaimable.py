@@ -87,9 +87,8 @@ def _answers(case: Json) -> dict[str, bool]:
 def _losses(victim: Json, case: Json) -> list[Loss]:
     """What is lost by a victim: what was moved only where moving is no way out."""
     evicted = [
-        request(pod)
+        None if pod.get("moved") and case["consolidation"] else request(pod)
         for pod in victim["evicted"]
-        if not (pod.get("moved") and case["consolidation"])
     ]
     return losses_of(QueueName(victim["queue"]), evicted, victim["minMember"])
 

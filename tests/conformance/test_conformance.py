@@ -22,6 +22,7 @@ BUILT = [
     ("kai-order-public.json", {"order": 300}),
     ("kai-capacity-public.json", {"capacity": 250}),
     ("kai-reclaimable-public.json", {"reclaimable": 300}),
+    ("late-kai-reclaimable.json", {"reclaimable": 1}),
     ("kai-minruntime-public.json", {"minruntime": 150}),
     ("kueue-random-public.json", {"nodes": 500, "drs": 500, "fits": 500}),
     ("kueue-random-public.json", {"preempting": 500, "targets": 500, "classical": 500}),

@@ -21,7 +21,12 @@ APART = {
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("elastic-quota-public.json", 400), ("elastic-quota-crafted.json", 31)]
+    ("name", "count"),
+    [
+        ("elastic-quota-public.json", 400),
+        ("elastic-quota-crafted.json", 31),
+        ("late-elastic-quota.json", 3),
+    ],
 )
 def test_every_recorded_case_is_decided_as_the_plugin_did(name: str, count: int) -> None:
     outcomes = check_file(VECTORS / name)

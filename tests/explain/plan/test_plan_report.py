@@ -300,3 +300,15 @@ def test_a_reason_has_shares_holders_and_moments() -> None:
             "right": {"name": "queued at", "amount": "1970-01-01T00:01:00Z"},
         },
     ]
+
+
+def test_a_pod_that_starts_and_is_evicted_at_once_leaves_no_node() -> None:
+    """As it happens beside a running pod of its gang, where a rule set starts pods in vain."""
+    sets = PodSets((PodSet(name="main", count=2, min_count=1, requests=(1, 1)),))
+    job = Workload(name=JOB, queue=TEAM, pod_sets=sets, min_count=1)
+    state = state_with(queue("team"), node("n1"), job)
+    first, second = (numbered_pod("main", at) for at in range(2))
+    state.apply(WorkloadStarted(workload=JOB, placements=(Placement(first, "n1"),), at_ms=0))
+    decision = Evict(workload=JOB, pods=(first, second), beneficiary=None, reason=GRANTED)
+    (row,) = plan_rows(state, [decision])
+    assert (row.pods, row.where) == ("2/2", "n1")

@@ -147,7 +147,12 @@ def _candidates(case: PlainCase, node: str, *, protects_min: bool) -> list[Plain
     """Collect who may be driven out, the least important first."""
     present = present_pods(case)
     candidates: list[PlainPod] = []
-    for pod in reversed(_most_important_first([pod for pod in present if pod.node == node])):
+    there = _most_important_first([pod for pod in present if pod.node == node])
+    if not case.settings.quirks.below_min:
+        there.reverse()
+    else:  # equal pods in the order in which they are put back
+        there.sort(key=lambda pod: (pod.priority, -_start(pod)))
+    for pod in there:
         left = [other for other in present if other not in candidates]
         if _may_be_taken(case, pod, left) and not (
             protects_min and _takes_below_min(case, pod, left)

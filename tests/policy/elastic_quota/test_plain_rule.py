@@ -39,7 +39,12 @@ def differing_with(name: str) -> list[Difference]:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("elastic-quota-public.json", 400), ("elastic-quota-crafted.json", 31)]
+    ("name", "count"),
+    [
+        ("elastic-quota-public.json", 400),
+        ("elastic-quota-crafted.json", 31),
+        ("late-elastic-quota.json", 3),
+    ],
 )
 def test_every_recorded_answer_is_that_of_the_plain_rule(name: str, count: int) -> None:
     outcomes = [each for case in recorded(name) for each in compared(case, FAITHFUL, plain_answer)]

@@ -15,6 +15,7 @@ from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.model.invariants import check_invariants
 from tests.policy.elastic_quota.incremental.test_unschedulable import node, pod
 from tests.policy.elastic_quota.plan_laws import checked_plan
+from tests.policy.elastic_quota.plan_world import cluster, cycles
 from tests.policy.elastic_quota.quota_event import quota
 from tests.policy.elastic_quota.random_world import (
     NOW_MS,
@@ -63,3 +64,15 @@ def test_two_pods_that_open_one_port_are_not_both_promised_one_node() -> None:
     borrowers = [*pod("a/x", 1, on="n"), *pod("a/y", 1, on="n")]
     state = build([node("n", 2), quota("a", least=0), quota("b", least=2), *borrowers, *pods])
     rounds_until_quiet(state, OURS)
+
+
+def test_a_pod_stays_held_back_for_one_that_is_held_back_itself() -> None:
+    """A4 waits for b0, and b0 for a6. If a4 started in the meantime, b0 would reclaim for ever."""
+    state = cluster(
+        "of min\na 3\nb 3",
+        "name has\nn0 3\nn1 2\nn2 4",
+        "name of asks created on\n"
+        "b0 b 1 5 -\nb1 b 1 2 -\nb2 b 1 5 -\nb3 b 1 5 -\na4 a 2 2 -\na5 a 2 4 n0\na6 a 1 5 -",
+    )
+    told_each = list(cycles(state))
+    assert not any(line.startswith(("start", "evict")) for line in told_each[-1])

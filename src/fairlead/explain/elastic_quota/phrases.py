@@ -6,6 +6,7 @@ from fairlead.explain.text.phrases import Phrases
 
 PHRASES: Final = Phrases(
     phrases={
+        "WouldPreemptInVain": "could preempt, but could not start then: {names} goes first",
         "WithinMin": "within the min of {queue}: {first}",
         "Borrows": "borrows what other namespaces leave of their mins: {scarcest}",
         "WithoutQuota": "its namespace has no quota",

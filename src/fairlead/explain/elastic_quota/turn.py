@@ -19,6 +19,7 @@ from fairlead.policy.elastic_quota.api import (
     SCHEDULING_GATED,
     UNSUPPORTED_CONSTRAINT,
     WOULD_BE_EVICTED,
+    WOULD_PREEMPT_IN_VAIN,
     CandidateScope,
     NodeOutcome,
     PendingPod,
@@ -42,6 +43,7 @@ _WITHOUT_A_TURN: Final = (
     SCHEDULE_TIMED_OUT,
     UNSUPPORTED_CONSTRAINT,
     WOULD_BE_EVICTED,
+    WOULD_PREEMPT_IN_VAIN,
 )
 
 

@@ -41,14 +41,13 @@ def gained(state: ClusterState, decision: Start | Reserve | Move) -> Places:
 
 
 def lost(state: ClusterState, decision: Evict | Move) -> Places:
-    """Return the places that pods leave; none where they got them in the same plan."""
+    """Return the places that pods leave; a pod that got its place in the same plan has none."""
     workload, run = state.workloads[decision.workload], state.runs.get(decision.workload)
     if isinstance(decision, Move):
         return Places(workload, decision.origins)
-    if run is None:
-        return Places(workload, [Placement(pod, None) for pod in decision.pods])
-    nodes = [Placement(pod, run.pods[pod].node) for pod in decision.pods]
-    return Places(workload, nodes, run.flavors)
+    placed = run.pods if run else {}
+    nodes = [Placement(pod, placed[pod].node if pod in placed else None) for pod in decision.pods]
+    return Places(workload, nodes, run.flavors if run else ())
 
 
 def counted(spots: Sequence[str]) -> str:

@@ -33,8 +33,10 @@ from fairlead.policy.elastic_quota.scheduling.cycle import (
     NOT_READY,
     SCHEDULING_GATED,
     WOULD_BE_EVICTED,
+    WOULD_PREEMPT_IN_VAIN,
     Cycle,
     EveryWorkload,
+    HeldBack,
 )
 from fairlead.policy.elastic_quota.scheduling.gangs import SCHEDULE_TIMED_OUT
 from fairlead.policy.elastic_quota.scheduling.plan import settled_plan
@@ -46,6 +48,7 @@ __all__ = [
     "SCHEDULING_GATED",
     "UNSUPPORTED_CONSTRAINT",
     "WOULD_BE_EVICTED",
+    "WOULD_PREEMPT_IN_VAIN",
     "CandidateScope",
     "ElasticQuotaPolicy",
     "ElasticShare",
@@ -94,12 +97,13 @@ class PlanReplay:
             context.roll_back(mark)
             yield context
 
-    def _held_back(self) -> dict[WorkloadName, WorkloadName]:
-        """Return the workloads that wait because they would be evicted at once, and by which."""
+    def _held_back(self) -> dict[WorkloadName, HeldBack]:
+        """Return the workloads that are not attempted in favour of others."""
         return {
-            each.workload: WorkloadName(each.reason.names[0])
+            each.workload: HeldBack(each.reason.code, WorkloadName(each.reason.names[0]))
             for each in self.plan.decisions
-            if isinstance(each, Wait) and each.reason.code == WOULD_BE_EVICTED
+            if isinstance(each, Wait)
+            if each.reason.code in (WOULD_BE_EVICTED, WOULD_PREEMPT_IN_VAIN)
         }
 
     def _first_of_attempt(self, decision: Decision) -> int:

@@ -5,14 +5,15 @@ Each change is made on the state and on the quota usage together, and can be rol
 
 from collections.abc import Callable, Set
 from functools import partial
+from operator import add, sub
 from typing import Final, NamedTuple
 
 from fairlead.model.accounting.journal import Mark
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodId, Workload
+from fairlead.model.workload import ElasticPods, PodId, PodKey, Workload
 from fairlead.placement.scored_nodes import ScoredNodes
 from fairlead.placement.waiting_pods import WaitingPods
 from fairlead.policy.elastic_quota.nodes.node_fit import NodeFilters, NodeFit
@@ -44,6 +45,33 @@ class ClusterIndexes:
     def serves(self, state: ClusterState) -> bool:
         """Return whether the indexes still hold: the queues with a quota must be the same."""
         return self.queues == state.queues.keys()
+
+
+class StartedPods:
+    """The pods with a quota that one plan has started so far, and their charges in each quota."""
+
+    def __init__(self, size: int) -> None:
+        """Start with none; *size* is the number of axes."""
+        self.pods: Final[set[PodKey]] = set()
+        self._zero: Final[Amounts] = (0,) * size
+        self._charged: Final[dict[QueueName, Amounts]] = {}
+        self.fingerprint = 0  # equal for equal sets of pods
+
+    def charged(self, queue: QueueName) -> Amounts:
+        """Return what the started pods of a quota are charged."""
+        return self._charged.get(queue, self._zero)
+
+    def add(self, queue: QueueName, pod: PodKey, charge: Amounts) -> None:
+        """Note that a pod was started."""
+        self.pods.add(pod)
+        self._charged[queue] = tuple(map(add, self.charged(queue), charge))
+        self.fingerprint += hash(pod)
+
+    def remove(self, queue: QueueName, pod: PodKey, charge: Amounts) -> None:
+        """Undo `add`."""
+        self.pods.remove(pod)
+        self._charged[queue] = tuple(map(sub, self.charged(queue), charge))
+        self.fingerprint -= hash(pod)
 
 
 class PlanningContext:
@@ -87,6 +115,7 @@ class PlanningContext:
             for name in state.nodes:
                 for running_pod in self.running.terminating(name):
                     self.budgets.count_disruption(running_pod)  # evicted by an earlier plan
+        self.started: Final = StartedPods(len(state.axes))
         self._undo: list[Callable[[], None]] = []
         self.changes = 0  # how many times a pod was started, evicted or nominated
 
@@ -136,6 +165,10 @@ class PlanningContext:
         )
         self.quotas.start(pending.queue, pending.charge)
         self._undo.append(partial(self.quotas.undo_start, pending.queue, pending.charge))
+        if pending.queue is not None and not self.quirks.start_in_vain:
+            self.started.add(pending.queue, pending.key, pending.charge)
+            undo = partial(self.started.remove, pending.queue, pending.key, pending.charge)
+            self._undo.append(undo)
         self.withdraw(pending)
 
     def evict(self, running_pod: RunningPod) -> None:

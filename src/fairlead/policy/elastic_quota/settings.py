@@ -26,7 +26,7 @@ class PluginQuirks(msgspec.Struct, frozen=True, kw_only=True):
     own_charge: bool = False  # sidecars count as init containers, pod-level requests are ignored
     leaving_counts: bool = False  # a preemptor counts terminating pods as if they stayed
     promise_taken: bool = False  # a node freed for one pod goes to another of higher priority
-    start_in_vain: bool = False  # a pod starts although the next one preempts it at once
+    start_in_vain: bool = False  # a pod starts or preempts although a later one undoes that
 
 
 AS_THE_PLUGIN: Final = PluginQuirks(**dict.fromkeys(PluginQuirks.__struct_fields__, True))

@@ -91,11 +91,11 @@ class Loss(NamedTuple):
     amounts: Amounts
 
 
-def losses_of(queue: QueueName, evicted: Sequence[Amounts], minimum: int) -> list[Loss]:
+def losses_of(queue: QueueName, evicted: Sequence[Amounts | None], minimum: int) -> list[Loss]:
     """Return what *queue* loses by the eviction of pods of one job, in the order of judging.
 
-    *evicted* has the charge of each pod, in the order of their eviction; a pod that found another
-    place is not among them. The losses sum to the charges.
+    *evicted* has the charge of each pod, in the order of their eviction; None for a pod that found
+    another place. The losses sum to the charges.
     """
     return [
         Loss(queue, tuple(map(sum, zip(*piece, strict=True))))
@@ -103,11 +103,15 @@ def losses_of(queue: QueueName, evicted: Sequence[Amounts], minimum: int) -> lis
     ]
 
 
-def lost_together(evicted: Sequence[T], minimum: int) -> list[Sequence[T]]:
-    """Return what is lost at once: one by one beyond the *minimum*, then the rest together."""
-    singly = [[each] for each in evicted[minimum:]]
-    together = evicted[:minimum]
-    return [*singly, together] if together else [*singly]
+def lost_together(evicted: Sequence[T | None], minimum: int) -> list[list[T]]:
+    """Return what is lost at once: one by one beyond the *minimum*, then the rest together.
+
+    None is a pod that found another place: it is not lost, and it counts towards the minimum, as
+    every other pod that was evicted.
+    """
+    pieces = [*[[each] for each in evicted[minimum:]], evicted[:minimum]]
+    lost = [[each for each in piece if each is not None] for piece in pieces]
+    return [piece for piece in lost if piece]
 
 
 Strategy = Literal["fairShare", "quota"]

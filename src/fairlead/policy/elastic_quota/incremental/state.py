@@ -29,9 +29,10 @@ from fairlead.policy.elastic_quota.quota.usage import QuotaUsage
 from fairlead.policy.elastic_quota.scheduling.cycle import (
     Cycle,
     EveryWorkload,
+    HeldBack,
     not_attempted_reason,
 )
-from fairlead.policy.elastic_quota.scheduling.plan import CycleSource, ImmediateEvictions
+from fairlead.policy.elastic_quota.scheduling.plan import CycleSource, Restraints
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 
 
@@ -50,12 +51,12 @@ class IncrementalState:
         """Return whether it is this state that is kept, with the same queues."""
         return state is self._state and self._indexes.serves(state)
 
-    def cycle(self, now_ms: int, evictions: ImmediateEvictions) -> Cycle:
+    def cycle(self, now_ms: int, restraints: Restraints) -> Cycle:
         """Return the next cycle, which knows the results of the one before."""
         self._results.next_cycle()
-        exempt = evictions.exempt
+        exempt = restraints.exempt
         context = PlanningContext(self._state, self._settings, now_ms, self._indexes, exempt)
-        return Cycle(context, self._results, EveryWorkload(self._state), evictions.held_back)
+        return Cycle(context, self._results, EveryWorkload(self._state), restraints.held_back)
 
     def can_skip(self) -> bool:
         """Return whether workloads that cannot get anything can be told and skipped."""
@@ -108,14 +109,14 @@ class FeasibleSource:
             return False
         return self._moment is None or self._state.touched.remembers(self._moment)
 
-    def cycle(self, now_ms: int, evictions: ImmediateEvictions) -> Cycle:
+    def cycle(self, now_ms: int, restraints: Restraints) -> Cycle:
         """Return the next cycle, in which only workloads are attempted that may get something."""
         self._results.next_cycle()
         context = PlanningContext(
-            self._state, self._settings, now_ms, self._indexes, evictions.exempt, self._quotas
+            self._state, self._settings, now_ms, self._indexes, restraints.exempt, self._quotas
         )
-        order = FeasibleWorkloads(self._state, self._pending, evictions.held_back)
-        return Cycle(context, self._results, order, evictions.held_back)
+        order = FeasibleWorkloads(self._state, self._pending, restraints.held_back)
+        return Cycle(context, self._results, order, restraints.held_back)
 
     def update(self) -> None:
         """Bring usage and groups up to date."""
@@ -168,7 +169,7 @@ class FeasibleWorkloads:
         self,
         state: ClusterState,
         pending: Feasibility,
-        held_back: Mapping[WorkloadName, WorkloadName],
+        held_back: Mapping[WorkloadName, HeldBack],
     ) -> None:
         """Attempt workloads of *pending*, without those *held_back*."""
         self._state: Final = state

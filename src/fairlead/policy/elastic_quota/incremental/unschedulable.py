@@ -130,7 +130,8 @@ def _facts_of_nodes(context: PlanningContext) -> object:
     """Return what shows whether anything changed on a node, or for a protected pod."""
     state = context.state
     protected = (state.catalogue, context.budgets.disruptions(), context.exempt)
-    return (context.running.fingerprint(), protected, state.holds.victims)
+    pods = (context.running.fingerprint(), context.started.fingerprint)
+    return (pods, protected, state.holds.victims)
 
 
 def _is_nominated(context: PlanningContext, pending_pods: Sequence[PendingPod]) -> bool:

@@ -278,9 +278,8 @@ class CrossNodePreemption:
             return False
         trial = UsageTrial(self._selection.check.use)
         for victim in sorted(victims, reverse=True):
-            queue = victim.queue
-            assert queue is not None, "only a pod with a quota borrows"
-            if not self._selection.borrows(queue, trial.used(queue), victim.charge):
+            used = self._selection.usage_behind(victim, trial)
+            if not self._selection.borrows(victim, used):
                 return False
             trial.remove(victim)
         return True

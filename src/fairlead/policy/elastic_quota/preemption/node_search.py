@@ -356,7 +356,7 @@ class PodPreemption:
             else:
                 used = self.check.use.used[candidate.queue]
                 selection = self._selection(protects_min=False)
-                borrows = selection.borrows(candidate.queue, used, candidate.charge)
+                borrows = selection.borrows(candidate, used)
                 is_takeable = self.scope == "borrowers" and borrows
             if is_takeable:
                 return True

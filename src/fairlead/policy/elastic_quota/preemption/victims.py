@@ -81,6 +81,7 @@ class UsageTrial:
     def __init__(self, use: UsageTotals, removed: Iterable[RunningPod] = ()) -> None:
         """Count the pods in *removed* as gone from *use*."""
         self.pool: list[int] = list(use.pool)
+        self.removed: dict[RunningPod, None] = {}
         self._used = use.used
         self._lowered: dict[QueueName, list[int]] = {}
         for candidate in removed:
@@ -93,10 +94,12 @@ class UsageTrial:
     def remove(self, candidate: RunningPod) -> None:
         """Count a pod as gone."""
         self._change(candidate, sub)
+        self.removed[candidate] = None
 
     def restore(self, candidate: RunningPod) -> None:
         """Undo `remove`."""
         self._change(candidate, add)
+        del self.removed[candidate]
 
     def _change(self, candidate: RunningPod, by: Callable[[int, int], int]) -> None:
         queue, charge = candidate.queue, candidate.charge
@@ -113,19 +116,16 @@ class NodeTrial(UsageTrial):
         super().__init__(use)
         self.view: Final = view
         self.free: list[int] = list(view.free)
-        self.removed: dict[RunningPod, None] = {}
 
     def remove(self, candidate: RunningPod) -> None:
         """Count a pod as gone."""
         super().remove(candidate)
         self.free = list(map(add, self.free, candidate.requests))
-        self.removed[candidate] = None
 
     def restore(self, candidate: RunningPod) -> None:
         """Undo `remove`."""
         super().restore(candidate)
         self.free = list(map(sub, self.free, candidate.requests))
-        del self.removed[candidate]
 
 
 class VictimSelection:
@@ -150,9 +150,10 @@ class VictimSelection:
         self._nominations = context.nominations
         self._quirks = context.quirks
         self._exempt = context.exempt
+        self._started = context.started
         self._held = context.state.holds.victims
         # Judging equal candidates once makes a gang's preemption 1.5 times as fast.
-        self._may_lose_now: dict[tuple[QueueName, Amounts], bool] = {}
+        self._may_lose_now: dict[tuple[QueueName, Amounts, bool], bool] = {}
         self.needed: Final = [(at, need) for at, need in enumerate(pending.requests) if need > 0]
 
     def evaluate(self, view: NodeView) -> NodeOutcome:
@@ -161,7 +162,7 @@ class VictimSelection:
         is_enough = not self._quirks.leaving_counts and self._fits(trial)
         if is_enough and not self.violates_quota(trial):
             return NodeOutcome(view.node, "no-victim-needed")
-        for candidate in reversed(view.running):
+        for candidate in self._least_important_first(view.running):
             if self.is_candidate(candidate, trial):
                 trial.remove(candidate)
         if not trial.removed:
@@ -182,28 +183,59 @@ class VictimSelection:
         if queue is None or queue == pending.queue:
             return False
         if trial is not None:
-            return self._may_lose(queue, trial.used(queue), candidate.charge)
-        kind = (queue, candidate.charge)
+            return self._may_lose(candidate, trial)
+        kind = (queue, candidate.charge, candidate.key in self._started.pods)
         known = self._may_lose_now.get(kind)
         if known is None:
-            known = self._may_lose(queue, self.check.use.used[queue], candidate.charge)
+            known = self._may_lose(candidate, UsageTrial(self.check.use))
             self._may_lose_now[kind] = known
         return known
 
-    def _may_lose(self, queue: QueueName, used: Sequence[int], charge: Amounts) -> bool:
-        """Return whether a quota that uses *used* may lose a pod of *charge*."""
-        return self.borrows(queue, used, charge) and (
-            not self.protects_min or self.keeps_min(queue, used, charge)
+    def usage_behind(self, candidate: RunningPod, trial: UsageTrial) -> Sequence[int]:
+        """Return the usage by which it is judged whether the quota of *candidate* may lose it.
+
+        A pod that ran before the plan is judged as if the plan had started no pod of its quota:
+        what a quota was given a moment ago, it gives back before it loses anything else.
+        """
+        queue = candidate.queue
+        assert queue is not None, "only a pod with a quota borrows"
+        used, pods = trial.used(queue), self._started.pods
+        if not pods or candidate.key in pods:
+            return used
+        started = self._started.charged(queue)
+        for other in trial.removed:
+            if other.queue == queue and other.key in pods:
+                started = tuple(map(sub, started, other.charge))  # not in the usage any more
+        return list(map(sub, used, started))
+
+    def _least_important_first(self, running: Sequence[RunningPod]) -> Iterable[RunningPod]:
+        """Return pods, listed by importance, in the order in which they are removed.
+
+        Pods of equal priority and start are removed in the reverse of the order in which they are
+        reprieved. The plugin removes them in the same order, because its sort takes each of two
+        equal pods for less important than the other. That shows where a quota stops giving.
+        """
+        if not self._quirks.below_min:
+            return reversed(running)
+        return sorted(running, key=lambda each: (each.priority, -each.started_ms))
+
+    def _may_lose(self, candidate: RunningPod, trial: UsageTrial) -> bool:
+        """Return whether a quota may lose *candidate* beside the pods of *trial*."""
+        assert candidate.queue is not None, "only a pod with a quota borrows"
+        used = self.usage_behind(candidate, trial)
+        return self.borrows(candidate, used) and (
+            not self.protects_min or self.keeps_min(candidate.queue, used, candidate.charge)
         )
 
-    def borrows(self, queue: QueueName, used: Sequence[int], charge: Sequence[int]) -> bool:
-        """Return whether a quota that uses *used* borrows something that a pod of *charge* returns.
+    def borrows(self, candidate: RunningPod, used: Sequence[int]) -> bool:
+        """Return whether a quota that uses *used* borrows something that *candidate* returns.
 
         It is over its min on an axis that is requested and that the pod uses. A quota that borrows
         something else owes nothing here. The plugin looks at every axis, whether the pod uses it or
         not.
         """
-        least = self._quotas.guaranteed[queue]
+        assert candidate.queue is not None, "only a pod with a quota borrows"
+        least, charge = self._quotas.guaranteed[candidate.queue], candidate.charge
         any_axis_counts = self._quirks.pool_all
         return any(
             used[at] > least[at] and (any_axis_counts or charge[at] > 0)
@@ -260,7 +292,7 @@ class VictimSelection:
 
     def _reprieve(self, trial: NodeTrial) -> NodeOutcome:
         node, quirks = trial.view.node, self._quirks
-        taken = list(reversed(trial.removed))
+        taken = sorted(trial.removed)
         protected = self._budgets.protected(taken)
         victims: list[RunningPod] = []
         violations = 0

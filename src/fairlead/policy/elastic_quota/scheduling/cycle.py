@@ -5,7 +5,7 @@ applied to the planning context, so that the next attempt sees it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol, assert_never
+from typing import Final, NamedTuple, Protocol, assert_never
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
@@ -36,6 +36,14 @@ from fairlead.policy.obstacles import obstacle_reason
 NOT_READY: Final = "NotReady"
 SCHEDULING_GATED: Final = "SchedulingGated"
 WOULD_BE_EVICTED: Final = "WouldBeEvicted"
+WOULD_PREEMPT_IN_VAIN: Final = "WouldPreemptInVain"
+
+
+class HeldBack(NamedTuple):
+    """Why a workload is not attempted in this plan, and for which other one that is."""
+
+    code: str
+    beneficiary: WorkloadName
 
 
 class AttemptOrder(Protocol):
@@ -82,7 +90,7 @@ class Cycle:
         context: PlanningContext,
         known_results: KnownResults,
         order: AttemptOrder,
-        held_back: Mapping[WorkloadName, WorkloadName],
+        held_back: Mapping[WorkloadName, HeldBack],
     ) -> None:
         """Change *context* by each decision; a workload *held_back* waits for another one.
 
@@ -132,8 +140,8 @@ class Cycle:
         if reason is None and workload.name in self.context.state.holds.workloads:
             return Reason(code=HELD_AFTER_FAILURE, queue=queue)
         if reason is None and workload.name in self._held_back:
-            names = (self._held_back[workload.name],)
-            return Reason(code=WOULD_BE_EVICTED, queue=queue, names=names)
+            held_back = self._held_back[workload.name]
+            return Reason(code=held_back.code, queue=queue, names=(held_back.beneficiary,))
         return reason
 
     def _decide_gang(

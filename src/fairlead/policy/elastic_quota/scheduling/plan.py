@@ -1,4 +1,4 @@
-"""One plan: cycles are repeated until no workload starts and is evicted at once.
+"""One plan: cycles are repeated until no decision undoes another one.
 
 What a cycle works with comes from a `CycleSource`. The plain source, which is part of the rules,
 computes everything now and attempts every pending workload. A policy may use another one that
@@ -6,7 +6,7 @@ keeps indexes, remembers results or skips workloads that cannot get anything; th
 same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Final, NamedTuple, Protocol
 
 from fairlead.model.axes import WorkloadName
@@ -17,45 +17,75 @@ from fairlead.placement.node_room import GpuResources, node_room
 from fairlead.placement.room_for_all import is_room_for_all
 from fairlead.policy.elastic_quota.planning_context import ClusterIndexes, PlanningContext
 from fairlead.policy.elastic_quota.quota.pending_pod import scheduling_order
-from fairlead.policy.elastic_quota.scheduling.cycle import Cycle, EveryWorkload
+from fairlead.policy.elastic_quota.scheduling.cycle import (
+    WOULD_BE_EVICTED,
+    WOULD_PREEMPT_IN_VAIN,
+    Cycle,
+    EveryWorkload,
+    HeldBack,
+)
+from fairlead.policy.elastic_quota.scheduling.in_vain import preemptions_in_vain
 from fairlead.policy.elastic_quota.scheduling.pods import NoKnownResults
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 
 
-class ImmediateEvictions:
-    """Workloads that are held back or exempt, so that none starts and is evicted at once.
+class Restraints:
+    """Workloads that are held back or exempt, so that no decision of a plan undoes another one.
 
-    In order of priority a borrower may be attempted before a pod within its min, which then
-    reclaims the node at once. So the borrower is held back, with similar workloads behind it, and
-    the plan is made again: the second gets the node without a preemption. If that does not help the
-    second, because it needs the capacity of other pods as well, the borrower starts after all, and
-    is exempt from preemption until the next plan.
+    In order of priority a borrower is attempted before a pod within its min, which is attempted
+    later and has the better claim. Two decisions may be undone by that. A borrower that *started*
+    is evicted again. And a borrower *preempts* for capacity that the other then gets: it cannot
+    start any more, and its victims were evicted in vain. So the borrower is held back, with
+    similar workloads behind it, and the plan is made again.
+
+    If holding back a start does not help the other workload, because that needs the capacity of
+    more pods, the borrower starts after all, and is exempt from preemption until the next plan. A
+    preemption in vain helps neither, so it is held back in any case.
     """
 
     def __init__(self, state: ClusterState) -> None:
         """Hold back no workload of *state* at first."""
         self._state = state
-        self.held_back: dict[WorkloadName, WorkloadName] = {}
+        self.held_back: dict[WorkloadName, HeldBack] = {}
         self.exempt: frozenset[WorkloadName] = frozenset()
 
-    def is_settled(self, decisions: Sequence[Decision]) -> bool:
+    def are_settled(
+        self, decisions: Sequence[Decision], in_vain: Mapping[WorkloadName, WorkloadName]
+    ) -> bool:
         """Take in the decisions of one attempt; returns whether the plan is final.
 
-        Each workload is held back and exempt at most once, so the attempts end. Waits may be left
-        out: a workload that neither starts nor is nominated waits.
+        *in_vain* are workloads that preempt in vain, and which other one each gives way to. Each
+        workload is held back at most once for each reason, and exempt at most once, so the attempts
+        end. Waits may be left out: a workload that neither starts nor is nominated waits.
         """
         served = {each.workload for each in decisions if isinstance(each, Start | Reserve)}
-        not_helped = {name for name, other in self.held_back.items() if other not in served}
+        not_helped = {
+            name
+            for name, held_back in self.held_back.items()
+            if held_back.code == WOULD_BE_EVICTED
+            and held_back.beneficiary not in served
+            and held_back.beneficiary not in self.held_back
+        }
         for name in not_helped:
             del self.held_back[name]
         self.exempt |= not_helped
-        found = _evicted_at_once(decisions)
+        evicted = _evicted_at_once(decisions)
+        self._hold_back(WOULD_PREEMPT_IN_VAIN, in_vain, spared=frozenset())
+        self._hold_back(WOULD_BE_EVICTED, evicted, spared=self.exempt)
+        return not not_helped and not evicted and not in_vain
+
+    def _hold_back(
+        self,
+        code: str,
+        found: Mapping[WorkloadName, WorkloadName],
+        spared: Set[WorkloadName],
+    ) -> None:
+        """Hold back the workloads in *found*, and similar ones, for the other one of each."""
         for name in sorted(found, key=lambda each: scheduling_order(self._state.workloads[each])):
             if name not in self.held_back:
                 for each in self._similar_behind(name):
-                    if each not in self.exempt:
-                        self.held_back.setdefault(each, found[name])
-        return not not_helped and not found
+                    if each not in spared:
+                        self.held_back.setdefault(each, HeldBack(code, found[name]))
 
     def _similar_behind(self, name: WorkloadName) -> list[WorkloadName]:
         """Return a workload, and those behind it that would take its node for the same reason."""
@@ -94,8 +124,8 @@ def _evicted_at_once(decisions: Sequence[Decision]) -> dict[WorkloadName, Worklo
 class CycleSource(Protocol):
     """Makes the cycles of one plan."""
 
-    def cycle(self, now_ms: int, evictions: ImmediateEvictions) -> Cycle:
-        """Return the next cycle, without starts that an earlier one has shown to be in vain."""
+    def cycle(self, now_ms: int, restraints: Restraints) -> Cycle:
+        """Return the next cycle, without what an earlier one has shown to be in vain."""
 
 
 class PlainSource:
@@ -107,11 +137,11 @@ class PlainSource:
         self._settings: Final = settings
         self._indexes: Final = ClusterIndexes(state, settings)
 
-    def cycle(self, now_ms: int, evictions: ImmediateEvictions) -> Cycle:
+    def cycle(self, now_ms: int, restraints: Restraints) -> Cycle:
         """Return the next cycle."""
-        exempt = evictions.exempt
+        exempt = restraints.exempt
         context = PlanningContext(self._state, self._settings, now_ms, self._indexes, exempt)
-        return Cycle(context, NoKnownResults(), EveryWorkload(self._state), evictions.held_back)
+        return Cycle(context, NoKnownResults(), EveryWorkload(self._state), restraints.held_back)
 
 
 class SettledPlan(NamedTuple):
@@ -128,24 +158,27 @@ def settled_plan(
 
     It stops after *at_most_starts* pods where `_may_be_cut` allows that.
     """
-    evictions = ImmediateEvictions(state)
+    restraints = Restraints(state)
     while True:
-        cycle = source.cycle(now_ms, evictions)
+        cycle = source.cycle(now_ms, restraints)
         context = cycle.context
+        in_vain: Mapping[WorkloadName, WorkloadName] = {}
         may_be_cut = at_most_starts is not None and _may_be_cut(context, at_most_starts)
         mark = context.mark()
         try:
             decisions, is_cut = _until_cut(cycle, at_most_starts if may_be_cut else None)
+            if not context.quirks.start_in_vain:
+                in_vain = preemptions_in_vain(context, decisions)
         finally:
             context.roll_back(mark)
-        if context.quirks.start_in_vain or evictions.is_settled(decisions):
+        if context.quirks.start_in_vain or restraints.are_settled(decisions, in_vain):
             plan = Plan(
                 taken_ms=now_ms,
                 decisions=tuple(decisions),
                 is_cut=is_cut,
                 time_dependent=context.time_dependent,
             )
-            return SettledPlan(plan, evictions.exempt)
+            return SettledPlan(plan, restraints.exempt)
 
 
 def _may_be_cut(context: PlanningContext, starts: int) -> bool:
@@ -153,7 +186,7 @@ def _may_be_cut(context: PlanningContext, starts: int) -> bool:
 
     Plans in a row, each carried out, must come to the same as one plan. The plugin never revises a
     decision within a plan, so its plan may stop wherever only starts came before. In our own mode a
-    workload may be held back for one that is attempted much later (see `ImmediateEvictions`), so a
+    workload may be held back for one that is attempted much later (see `Restraints`), so a
     plan is cut only if it is plain that all pending pods can start. It is never cut while pods are
     nominated, because a plan that is cut says nothing about them.
 

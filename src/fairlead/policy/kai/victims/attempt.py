@@ -225,9 +225,7 @@ class Attempt:
 
         return validate
 
-    def losses(
-        self, scenario: Scenario
-    ) -> list[tuple[WorkloadName, Sequence[tuple[PodId, Amounts]]]]:
+    def losses(self, scenario: Scenario) -> list[tuple[WorkloadName, list[tuple[PodId, Amounts]]]]:
         """Return the pods that are lost at once, with their costs, in the order of judging.
 
         Jobs come in the order in which they were evicted. A moved pod is not lost, where reclaim
@@ -235,7 +233,7 @@ class Attempt:
         """
         return [
             (job, piece)
-            for job, pods in self._lost(scenario).items()
+            for job, pods in self._evicted(scenario).items()
             for piece in lost_together(pods, self.context.gang(job).minimum())
         ]
 
@@ -252,15 +250,22 @@ class Attempt:
         """What queues held when the search began, which is when it first needs a judge."""
         return self.context.allocated()
 
-    def _lost(self, scenario: Scenario) -> dict[WorkloadName, list[tuple[PodId, Amounts]]]:
+    def _evicted(
+        self, scenario: Scenario
+    ) -> dict[WorkloadName, list[tuple[PodId, Amounts] | None]]:
+        """Return the evicted pods of each job with their costs; None for one that is not lost."""
         gone = scenario.lost
         if not self.context.settings.consolidating_reclaim:
             gone = scenario.lost | scenario.moved
-        lost: dict[WorkloadName, list[tuple[PodId, Amounts]]] = {}
+        found: dict[WorkloadName, list[tuple[PodId, Amounts] | None]] = {}
         for group in scenario.evicted:
-            own = lost.setdefault(group.job, [])
-            own += [(pod, group.costs[pod]) for pod in group.pods if (group.job, pod) in gone]
-        return lost
+            found.setdefault(group.job, []).extend(
+                [
+                    (pod, group.costs[pod]) if (group.job, pod) in gone else None
+                    for pod in group.pods
+                ]
+            )
+        return found
 
     def _other_rule(self, scenario: Scenario) -> tuple[bool, None]:
         """Judge consolidation, in which no pod may lose its place, or preemption."""
@@ -277,9 +282,9 @@ class Attempt:
         def rule(scenario: Scenario) -> tuple[bool, Judgement | None]:
             losses = [
                 loss
-                for job, lost in self._lost(scenario).items()
+                for job, pods in self._evicted(scenario).items()
                 for loss in losses_of(
-                    workloads[job].queue, [cost for _, cost in lost], gang(job).minimum()
+                    workloads[job].queue, [each and each[1] for each in pods], gang(job).minimum()
                 )
             ]
             judgement = Judgement(judge, losses, judge.judge(losses))
