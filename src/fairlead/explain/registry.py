@@ -1,8 +1,8 @@
 """The rule sets that explain knows: one line each.
 
 A rule set is a package with two modules: ``rule_set`` has its `RuleSet`, ``phrases`` its
-`Phrases`. They are imported by name when they are needed, so a command loads one rule set only,
-and no other file of explain or of the command line names one.
+`Phrases`. They are imported by name when they are needed: a command loads one rule set, and the
+phrases of all. No other file of explain or of the command line names one.
 """
 
 from collections.abc import Mapping

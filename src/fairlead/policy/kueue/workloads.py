@@ -53,7 +53,6 @@ class Restraint(NamedTuple):
 
 
 UNRESTRAINED = Restraint()
-NOT_YET_SHARING = Restraint(may_use_fair_sharing=False)
 
 
 class Preemptor(msgspec.Struct, frozen=True, gc=False):

@@ -1,8 +1,12 @@
 """Which queue is asked next when shares are equal, or 0, or change."""
 
+from collections.abc import Collection, Sequence
+
+from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.preemption.candidates import Candidates, cohort_filter
 from fairlead.policy.kueue.preemption.fair_order import FairOrder
 from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot.share_order import Entry
 from tests.policy.kueue.target_world import story_world
 
 HEAD = "name parent weight nominal borrow lend within reclaim\n"
@@ -16,7 +20,12 @@ def asked(tree: str, held: str, claim: str, *, is_hopeless: bool = False) -> lis
     snapshot.charge(preemptor.queue, preemptor.usage)
     others = cohort_filter(snapshot, preemptor, within_nominal=False)
     candidates = Candidates(snapshot, preemptor, others)
-    order = FairOrder(snapshot, snapshot.path(preemptor.queue), candidates.of)
+    snapshot.share_order.refresh()
+
+    def share_order(cohort: QueueName, besides: Collection[QueueName]) -> Sequence[Entry]:
+        return snapshot.share_order.below(cohort, candidates.cohort_filter, besides)
+
+    order = FairOrder(snapshot, snapshot.path(preemptor.queue), candidates.of, share_order)
     names = []
     while (queue := order.next(lambda _ours, _theirs: is_hopeless)) is not None:
         names.append(str(queue))

@@ -6,7 +6,7 @@ they have left, which counts in the order of turns; but later heads must fit as 
 far were gone. So two snapshots are kept once there are any: with victims, and without.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -26,10 +26,6 @@ Outcome: TypeAlias = Literal[
 ]
 
 
-Renominate: TypeAlias = Callable[[Snapshot, Nomination], Nomination]
-"""Returns what a nominated head needs, with the same flavors, in a snapshot without the victims."""
-
-
 class Turn(msgspec.Struct, frozen=True, gc=False):
     """What became of a head in its turn."""
 
@@ -46,22 +42,12 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
 class KueueCycle:
     """The turns of one cycle."""
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        axes: QuotaAxes,
-        settings: KueueSettings,
-        renominate: Renominate | None = None,
-    ) -> None:
-        """Prepare a cycle on *snapshot*, which will hold what the turns come to.
-
-        *renominate* is for heads some of whose victims went to others; None: nominate them in full.
-        """
+    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
+        """Prepare a cycle on *snapshot*, which will hold what the turns come to."""
         self._snapshot = snapshot
         self._axes = axes
         self._settings = settings
         gate = "RecomputeAssignmentUponPreemptionTargetsOverlap"
-        self._renominate = renominate or self._nominate_again
         self._recomputes = dict(settings.feature_gates).get(gate, True)
         self._later: Snapshot | None = None  # without victims; None: none yet
         self._victims: set[WorkloadName] = set()  # of all turns so far
@@ -114,16 +100,17 @@ class KueueCycle:
         if any(target.workload.name in self._victims for target in nomination.targets):
             if not self._recomputes:
                 return Turn(nomination, "skipped")
-            nomination = self._renominate(self._without_victims(), nomination)
+            nomination = self._nominate_again(nomination)
             if nomination.assignment is not None and nomination.mode() is AssignmentMode.FIT:
                 return self._reserve(nomination, "deferred", nomination.assignment.usage)
         if nomination.assignment is None:
             return Turn(nomination, "nofit")
         return self._settle(nomination, nomination.assignment)
 
-    def _nominate_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
+    def _nominate_again(self, nominated: Nomination) -> Nomination:
+        """Return what a head needs, with the same flavors, now that others took its victims."""
         assert nominated.assignment is not None, "a preemptor has flavors"
-        again = Nominator(snapshot, self._axes, self._settings)
+        again = Nominator(self._without_victims(), self._axes, self._settings)
         return again.nominate(nominated.pending, nominated.assignment.flavors)
 
     def _settle(self, nomination: Nomination, assignment: Assignment) -> Turn:
@@ -145,13 +132,6 @@ class KueueCycle:
     def _without_victims(self) -> Snapshot:
         """Return the snapshot in which all victims so far are gone."""
         return self._snapshot if self._later is None else self._later
-
-    def still_fits(self, nomination: Nomination) -> bool:
-        """Return whether a head that has not had its turn would still be admitted in it."""
-        assignment = nomination.assignment
-        if assignment is None or nomination.mode() is not AssignmentMode.FIT:
-            return False
-        return self._without_victims().fits(nomination.pending.queue, assignment.usage)
 
     def _reserve(self, nomination: Nomination, outcome: Outcome, usage: Usage) -> Turn:
         """Make *usage* unavailable to later turns."""

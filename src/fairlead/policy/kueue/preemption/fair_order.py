@@ -37,24 +37,21 @@ class FairOrder:
         snapshot: Snapshot,
         path: list[QueueName],
         candidates: Callable[[QueueName], Sequence[AdmittedWorkload]],
-        share_order: SortedChildren | None = None,
+        share_order: SortedChildren,
         moved: Iterable[QueueName] = (),
-        top: QueueName | None = None,
     ) -> None:
         """Begin at the root; *path* leads from the preemptor's queue up to it.
 
-        With a *top*, only queues below that cohort count, and the path is empty.
-
-        Without a *share_order*, that of each cohort is found when the way first leads there; else
-        nodes on the path, and those that have *moved*, stand elsewhere than it says.
+        *share_order* returns the children of a cohort in order; nodes on the path, and those that
+        have *moved*, stand elsewhere than it says.
         """
         self._snapshot = snapshot
         self._candidates = candidates
-        self._share_order = share_order or self._sorted_children
+        self._share_order = share_order
         self._path = frozenset(path)
         self._moved = self._path.union(moved)
-        self._queue = path[0] if top is None else None
-        self._root = path[-1] if top is None else top
+        self._queue = path[0]
+        self._root = path[-1]
         self._below = dict(zip(path[1:], path, strict=False))  # the child on the way down the path
         self._remaining: dict[QueueName, list[AdmittedWorkload]] = {}
         self._opened: dict[QueueName, _Opened] = {}
@@ -135,11 +132,6 @@ class FairOrder:
         entry = self._changed[name] = self._entry(name)
         if entry is not None:
             heappush(self._opened[parent].heap, entry)
-
-    def _sorted_children(self, cohort: QueueName, besides: Collection[QueueName]) -> list[Entry]:
-        names = self._snapshot.children.get(cohort, ())
-        entries = [self._entry(name) for name in names if name not in besides]
-        return sorted(entry for entry in entries if entry is not None)
 
     def _entry(self, name: QueueName) -> Entry | None:
         """Return where a node stands among its siblings; None if it is done."""

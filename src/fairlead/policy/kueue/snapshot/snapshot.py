@@ -27,14 +27,12 @@ class Snapshot:
         parents: Mapping[QueueName, QueueName | None],
         rules: Mapping[QueueName, ClusterQueue],
         admitted: Iterable[AdmittedWorkload],
-        local_usage: LocalQueueUsage | None = None,
     ) -> None:
         """Sort *admitted*, whose usage *tree* counts already.
 
-        *parents* has every node of the tree, *rules* its leaves; copies share *local_usage*. Cost:
-        sorting the workloads.
+        *parents* has every node of the tree, *rules* its leaves. Cost: sorting the workloads.
         """
-        self.local_usage = local_usage
+        self.local_usage: LocalQueueUsage | None = None  # shared by copies; None: without effect
         self.tree = tree
         self.parents = parents
         self.rules = rules
