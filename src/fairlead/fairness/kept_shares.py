@@ -21,7 +21,7 @@ from fairlead.fairness.division_level import Wanting
 from fairlead.fairness.division_tree import DivisionTree, SiblingGroup
 
 _NO_HISTORY: Final = Fraction(0)
-_NOBODY: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
+_NONE_CHANGED: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
 
 
 class KeptShares:
@@ -40,12 +40,13 @@ class KeptShares:
         requested: Mapping[str, Sequence[int]],
         total: Sequence[int],
         *,
-        usages_e9: Mapping[str, Sequence[int]] = _NOBODY,
+        usages_e9: Mapping[str, Sequence[int]] = _NONE_CHANGED,
         k: Fraction = _NO_HISTORY,
     ) -> dict[str, tuple[int, ...]]:
         """Change the requests or the past usage of some queues; returns the shares that differ.
 
-        Then all shares are what `fair_shares` would give with *k*. Cost: that of one `divide` for
+        Then all shares are what `fair_shares` would give with *k*; by default past usage does not
+        count. Cost: that of one `divide` for
         each group that has to be divided again.
         """
         for name, amounts in requested.items():
@@ -57,7 +58,7 @@ class KeptShares:
             place = self._places[name]
             for axis, amount in zip(self._axes, amounts, strict=True):
                 if amount != axis.usages_e9[place]:
-                    axis.count_use(place, amount)
+                    axis.set_usage(place, amount)
         changed: set[int] = set()
         for at, axis in self._numbered:
             if axis.stale or total[at] != axis.total or k is not axis.k:
@@ -85,9 +86,9 @@ class _Group:
         "granted",
         "has_enough",
         "levels",
-        "owed_all",
         "parent",
-        "users",
+        "queues_with_usage",
+        "unlimited",
         "wanted",
     )
 
@@ -98,11 +99,11 @@ class _Group:
         self.levels = siblings.levels
         self.wanted = 0  # by all of them together
         self.granted = 0  # of their guarantees
-        self.users = 0  # how many have past usage
+        self.queues_with_usage = 0  # how many have past usage
         self.amount: int | None = None  # that was divided; None: not yet
         self.has_enough = False  # whether each had all that it needs then
         self.changed: set[int] = set()  # those with another request since then
-        self.owed_all: list[int] = []  # those that are guaranteed the whole amount
+        self.unlimited: list[int] = []  # those that are guaranteed the whole amount
 
 
 class _Axis:
@@ -129,19 +130,19 @@ class _Axis:
         self._wants = [0] * len(claims)  # what each would have if there were enough
         self._groups: list[_Group] = []
         self._group_of: list[int] = []  # the group of each queue
-        self._beneath: dict[int, int] = {}  # the group that divides the share of a queue
+        self._child_group: dict[int, int] = {}  # the group that divides the share of a queue
         for number, siblings in enumerate(tree.groups.values()):
             if siblings.parent is not None:
-                self._beneath[siblings.parent] = number
+                self._child_group[siblings.parent] = number
             group = _Group(len(self._group_of), siblings)
             self._groups.append(group)
             self._group_of += [number] * len(siblings.names)
             places = range(group.first, group.end)
-            group.owed_all = [place for place in places if self._guaranteed[place] is None]
+            group.unlimited = [place for place in places if self._guaranteed[place] is None]
         self.stale: list[int] = []  # groups to divide again; a heap: parents come first
         for place, claim in enumerate(claims):
             self.request(place, claim.requested)
-            self.count_use(place, claim.usage_e9)
+            self.set_usage(place, claim.usage_e9)
         self.stale = list(range(len(self._groups)))
 
     def request(self, place: int, requested: int) -> None:
@@ -168,12 +169,12 @@ class _Axis:
             if not lacks_still or self._has_history(group):
                 heappush(self.stale, number)
 
-    def count_use(self, place: int, usage_e9: int) -> None:
+    def set_usage(self, place: int, usage_e9: int) -> None:
         """Change the past usage of one queue; its share stays as before until all is divided."""
         before = self.usages_e9[place]
         self.usages_e9[place] = usage_e9
         number = self._group_of[place]
-        self._groups[number].users += (usage_e9 > 0) - (before > 0)
+        self._groups[number].queues_with_usage += (usage_e9 > 0) - (before > 0)
         heappush(self.stale, number)
 
     def divide(self, total: int, k: Fraction, changed: set[int]) -> None:
@@ -184,7 +185,7 @@ class _Axis:
             if groups:
                 heappush(stale, 0)
         if k is not self.k:  # which is quicker to see than that they are equal
-            self._weigh(k)
+            self._set_k(k)
         last = -1
         while stale:
             number = heappop(stale)
@@ -197,21 +198,21 @@ class _Axis:
                 if share != shares[place]:
                     shares[place] = share
                     changed.add(place)
-                    if place in self._beneath:
-                        heappush(stale, self._beneath[place])
+                    if place in self._child_group:
+                        heappush(stale, self._child_group[place])
 
-    def _weigh(self, k: Fraction) -> None:
+    def _set_k(self, k: Fraction) -> None:
         """Set how strongly past usage counts from now on."""
         is_other, self.k = k != self.k, k
         for number, group in enumerate(self._groups if is_other else ()):
-            if group.users:
+            if group.queues_with_usage:
                 heappush(self.stale, number)
 
     def _divided(self, group: _Group, amount: int) -> Iterable[tuple[int, int]]:
         """Return the queues whose share may have changed, and the shares."""
         if amount != group.amount:
             group.amount = amount
-            for place in group.owed_all:
+            for place in group.unlimited:
                 most = self._requestable[place]
                 if self._granted[place] != (amount if amount < most else most):  # else as before
                     self._grant(group, place)
@@ -224,13 +225,13 @@ class _Axis:
         else:
             shares = self._wants[first:end]
             if not has_enough:
-                shares = self._rationed(group, amount, has_history)
+                shares = self._divided_when_short(group, amount, has_history)
             if shares != self.shares[first:end]:
                 divided = enumerate(shares, start=first)
         group.changed.clear()
         return divided
 
-    def _rationed(self, group: _Group, amount: int, has_history: bool) -> list[int]:
+    def _divided_when_short(self, group: _Group, amount: int, has_history: bool) -> list[int]:
         """Return the shares of siblings if there is too little for all of them."""
         first, end = group.first, group.end
         granted = self._granted[first:end]
@@ -264,4 +265,4 @@ class _Axis:
 
     def _has_history(self, group: _Group) -> bool:
         """Return whether past usage counts: then a queue that has used enough may get nothing."""
-        return group.users > 0 and self.k > 0
+        return group.queues_with_usage > 0 and self.k > 0

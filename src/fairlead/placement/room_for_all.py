@@ -1,8 +1,8 @@
-"""Whether all pending pods find room, in whichever order and on whichever nodes they are placed.
+"""A sufficient test that all pending pods find room, in any order and on any nodes.
 
-If so, no pending pod can fail for lack of room, and no pod has to be evicted. Places are counted by
-the largest pod that may come to a node, so the answer may be no where it could be yes if sizes
-differ much, but never the other way round.
+If it holds, no pending pod can fail for lack of room, and no pod has to be evicted. Places are
+counted by the largest pod that may come to a node. So where sizes differ much, the test may fail
+although there is room for all; it never holds where there is not.
 """
 
 from collections import Counter
@@ -17,11 +17,11 @@ from fairlead.placement.node_filters import node_defect
 from fairlead.placement.waiting_pods import Shape
 
 
-class _Sort(NamedTuple):
+class _NodeClass(NamedTuple):
     """Nodes that have the same room and accept the same pods."""
 
     idle: Amounts
-    takes: tuple[bool, ...]  # by index of the constraints
+    accepts: tuple[bool, ...]  # by index of the constraints
 
 
 def is_room_for_all(
@@ -38,37 +38,38 @@ def is_room_for_all(
     foreign = [pod for node in books.nodes_asked_about() for pod in books.asked_about(node)]
     if any(pod.pod_anti_affinity for pod in foreign):
         return False
-    if not all(map(_asks_for_room_alone, waiting)):
+    if not all(map(_depends_on_room_and_node_only, waiting)):
         return False
-    wheres = list(dict.fromkeys([shape.constraints for shape in waiting]))
-    sorts: Counter[_Sort] = Counter()
+    constraints = list(dict.fromkeys([shape.constraints for shape in waiting]))
+    node_classes: Counter[_NodeClass] = Counter()
     for node in books.nodes.values():
         if node.name in idle:
-            takes = tuple([node_defect(node, where) is None for where in wheres])
-            sorts[_Sort(idle[node.name], takes)] += 1
-    number = {where: at for at, where in enumerate(wheres)}
-    return _are_places_enough(waiting, number, sorts)
+            accepts = tuple([node_defect(node, each) is None for each in constraints])
+            node_classes[_NodeClass(idle[node.name], accepts)] += 1
+    index_of = {each: at for at, each in enumerate(constraints)}
+    return _are_places_enough(waiting, index_of, node_classes)
 
 
 def _are_places_enough(
     waiting: Mapping[Shape, int],
-    number: Mapping[PodConstraints, int],
-    sorts: Mapping[_Sort, int],
+    index_of: Mapping[PodConstraints, int],
+    node_classes: Mapping[_NodeClass, int],
 ) -> bool:
     places: Counter[Shape] = Counter()
-    rivals: dict[Shape, set[Shape]] = {shape: set() for shape in waiting}
-    for sort, count in sorts.items():
+    competing: dict[Shape, set[Shape]] = {shape: set() for shape in waiting}
+    for node_class, count in node_classes.items():
         fitting = [
             shape
             for shape in waiting
-            if sort.takes[number[shape.constraints]] and all(map(le, shape.requests, sort.idle))
+            if node_class.accepts[index_of[shape.constraints]]
+            and all(map(le, shape.requests, node_class.idle))
         ]
-        here = count * _places(sort.idle, fitting, enough=sum(waiting.values()))
+        here = count * _places(node_class.idle, fitting, enough=sum(waiting.values()))
         for shape in fitting:
             places[shape] += here
-            rivals[shape].update(fitting)
+            competing[shape].update(fitting)
     return all(
-        places[shape] >= sum([waiting[other] for other in rivals[shape]]) and rivals[shape]
+        places[shape] >= sum([waiting[other] for other in competing[shape]]) and competing[shape]
         for shape in waiting
     )
 
@@ -82,7 +83,7 @@ def _places(idle: Amounts, fitting: Sequence[Shape], enough: int) -> int:
     return min([there // most for there, most in pairs if most], default=enough)
 
 
-def _asks_for_room_alone(shape: Shape) -> bool:
+def _depends_on_room_and_node_only(shape: Shape) -> bool:
     """Return whether room and the node alone decide for such pods, not other pods or ports."""
     where = shape.constraints
     pods_around = where.pod_affinity or where.pod_anti_affinity
