@@ -1,7 +1,7 @@
 """Pausing Python's collector of reference cycles.
 
 It looks at every object of a large state again and again while new objects are made, and finds no
-garbage: a cycle of KAI's rules in which 1,000 jobs reclaim among 80,000 takes 7.1 s of CPU with it
+garbage: a cycle in which 1,000 jobs reclaim among 80,000 takes 7.1 s of CPU with it
 and 3.2 without.
 """
 
