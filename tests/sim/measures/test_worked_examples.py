@@ -109,14 +109,15 @@ def test_a_preemption_is_one_for_each_time_and_cause_with_the_work_that_it_cost(
         e    a      0       10000  3     2
     """
     story = """
-        at     what    to  pods  more
-        0      submit  e   -     -
-        0      start   e   3     -
-        5000   told    e   2     -
-        6000   stop    e   2     8000
-        7000   start   e   2     -
-        9000   told    e   1     -
-        13000  finish  e   3     -
+        at     what      to  pods  more
+        0      capacity  -   8     -
+        0      submit    e   -     -
+        0      start     e   3     -
+        5000   told      e   2     -
+        6000   stop      e   2     8000
+        7000   start     e   2     -
+        9000   told      e   1     -
+        13000  finish    e   3     -
     """
     measured = summary_of(jobs, story, 13_000).of_cluster
     assert measured.preemptions == {"evicted": 1, "moved": 0, "node-lost": 0}
@@ -124,6 +125,8 @@ def test_a_preemption_is_one_for_each_time_and_cause_with_the_work_that_it_cost(
     assert measured.lost == {"gpu": 16_000}  # 8,000 ms of pods x 2
     # 3 pods for 13,000 ms but 2 of them not for 1,000: 37,000 ms of pods x 2
     assert measured.allocated == {"gpu": 74_000}
+    assert measured.utilisation == {"gpu": 74 / 104}  # of 8 x 13,000
+    assert measured.goodput == {"gpu": 58 / 104}  # without the 16,000
     assert measured.slowdown.mean == 1.3  # 13,000 / 10,000
 
 

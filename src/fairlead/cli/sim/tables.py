@@ -64,6 +64,7 @@ def queue_columns(queue: str, resource: str | None) -> list[Column]:
         name = short_name(resource)
         columns += [
             Column(f"{name} HELD", of(lambda jobs: jobs.utilisation[resource]), _percent),
+            Column(f"{name} GOODPUT", of(lambda jobs: jobs.goodput[resource]), _percent),
             Column(f"{name} DUE", lambda summary: _due(summary, queue, resource), _percent),
         ]
     columns.append(Column("EVICTED", of(lambda jobs: jobs.preemptions["evicted"]), _count))
@@ -94,6 +95,11 @@ def cluster_columns(resource: str | None) -> list[Column]:
         Column(
             f"{short_name(resource)} USED",
             lambda summary: summary.of_cluster.utilisation[resource],
+            _percent,
+        ),
+        Column(
+            f"{short_name(resource)} GOODPUT",
+            lambda summary: summary.of_cluster.goodput[resource],
             _percent,
         ),
         Column("JAIN", lambda summary: summary.of_cluster.jain[resource], _ratio),

@@ -7,6 +7,7 @@ machine numbers for each job, and the buckets of the series.
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
+from operator import sub
 from typing import Any, TypeVar, get_args
 
 from msgspec.structs import asdict
@@ -105,6 +106,9 @@ class Summariser:
             makespan_ms=_makespan_ms(totals),
             allocated=self._by_resource(totals.allocated),
             utilisation=self._by_resource(map(_ratio, totals.allocated, self._capacity)),
+            goodput=self._by_resource(
+                map(_ratio, map(sub, totals.allocated, totals.lost), self._capacity)
+            ),
             preemptions={cause: totals.stops.get(cause, 0) for cause in CAUSES},
             preempted_pods={cause: totals.stopped_pods.get(cause, 0) for cause in CAUSES},
             lost=self._by_resource(totals.lost),

@@ -79,6 +79,7 @@ class JobMeasures(msgspec.Struct, frozen=True, kw_only=True):
     makespan_ms: int | None
     allocated: dict[str, int]
     utilisation: dict[str, float | None]  # allocated, as a part of the cluster's capacity
+    goodput: dict[str, float | None]  # the same without what was lost
     preemptions: dict[str, int]  # by cause: how often pods of a job lost their places
     preempted_pods: dict[str, int]
     lost: dict[str, int]  # resource-time of work that had to be done anew
