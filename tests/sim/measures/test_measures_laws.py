@@ -100,12 +100,19 @@ def test_every_group_has_the_resource_time_and_the_losses_of_its_jobs(
             capacity = sum(plain.capacity(t, i) for t in range(end_ms))
             assert measured.allocated[resource] == allocated
             assert measured.utilisation[resource] == (allocated / capacity if capacity else None)
-            assert measured.lost[resource] == sum(
-                stop.lost_ms * stop.job.requests[resource] for stop in own
-            )
+            lost = measured.lost[resource]
+            good = (allocated - lost) / capacity if capacity else None
+            assert measured.goodput[resource] == good
+            assert lost == sum(stop.lost_ms * stop.job.requests[resource] for stop in own)
         for cause in CAUSES:
             pods = [stop.pods for stop in own if stop.cause == cause]
             assert measured.preemptions[cause] == len(pods)
+            for resource in RESOURCES:
+                assert measured.lost_by_cause[cause][resource] == sum(
+                    stop.lost_ms * stop.job.requests[resource]
+                    for stop in own
+                    if stop.cause == cause
+                )
             assert measured.preempted_pods[cause] == sum(pods)
 
 

@@ -48,7 +48,12 @@ def main_resource(summaries: Sequence[Summary]) -> str | None:
     return None
 
 
-def queue_columns(queue: str, resource: str | None) -> list[Column]:
+def has_moves(summaries: Sequence[Summary]) -> bool:
+    """Return whether pods of any job were moved."""
+    return any(summary.of_cluster.preemptions["moved"] for summary in summaries)
+
+
+def queue_columns(queue: str, resource: str | None, *, with_moves: bool) -> list[Column]:
     """Return what is shown of one queue and all beneath it."""
 
     def of(number: Callable[[JobMeasures], float | None]) -> Callable[[Summary], float | None]:
@@ -68,9 +73,15 @@ def queue_columns(queue: str, resource: str | None) -> list[Column]:
             Column(f"{name} DUE", lambda summary: _due(summary, queue, resource), _percent),
         ]
     columns.append(Column("EVICTED", of(lambda jobs: jobs.preemptions["evicted"]), _count))
-    if resource is not None:
-        title = f"LOST {hours_unit(resource)}"
-        columns.append(Column(title, of(lambda jobs: _hours(jobs.lost, resource)), _decimal))
+    if with_moves:
+        columns.append(Column("MOVED", of(lambda jobs: jobs.preemptions["moved"]), _count))
+    if resource is None:
+        return columns
+    unit = hours_unit(resource)
+    columns.append(Column(f"LOST {unit}", of(lambda jobs: _hours(jobs.lost, resource)), _decimal))
+    if with_moves:
+        by_moves = of(lambda jobs: _hours(jobs.lost_by_cause["moved"], resource))
+        columns.append(Column(f"LOST BY MOVES {unit}", by_moves, _decimal))
     return columns
 
 
@@ -150,15 +161,12 @@ def runs_text(runs: Sequence[StoredRun], *, wide: bool) -> str:
     abouts = [run.about for run in runs]
     summaries = [run.summary for run in runs]
     resource = main_resource(summaries)
-    queues = list(tree(abouts[0].parents))
-    head = ["QUEUE", *(column.title for column in queue_columns("", resource))]
-    rows = [
-        [
-            "  " * depth + name,
-            *(cell(column, summaries) for column in queue_columns(name, resource)),
-        ]
-        for name, depth in queues
-    ]
+    moves = has_moves(summaries)
+    head = ["QUEUE", *(each.title for each in queue_columns("", resource, with_moves=moves))]
+    rows = []
+    for name, depth in tree(abouts[0].parents):
+        columns = queue_columns(name, resource, with_moves=moves)
+        rows.append(["  " * depth + name, *(cell(column, summaries) for column in columns)])
     cluster = cluster_columns(resource)
     of_cluster = [
         ["CLUSTER", *(column.title for column in cluster)],

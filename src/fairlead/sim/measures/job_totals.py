@@ -7,11 +7,13 @@ are put together in the end.
 
 from array import array
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 from fairlead.model.axes import Amounts
 from fairlead.sim.engine.events import Cause
 from fairlead.sim.engine.job import Job
+
+CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
 
 class JobTotals:
@@ -27,7 +29,7 @@ class JobTotals:
         self.slowdowns = array("d")
         self.finish_time_fairness = array("d")
         self.allocated = [0] * resources
-        self.lost = [0] * resources
+        self.lost: dict[Cause, list[int]] = {cause: [0] * resources for cause in CAUSES}
         self.stops: dict[Cause, int] = {}
         self.stopped_pods: dict[Cause, int] = {}
 
@@ -41,8 +43,9 @@ class JobTotals:
         """Count that pods of a job lost their places; *lost_ms* is pod time of work."""
         self.stops[cause] = self.stops.get(cause, 0) + 1
         self.stopped_pods[cause] = self.stopped_pods.get(cause, 0) + pods
+        lost = self.lost[cause]
         for resource, amount in enumerate(requests):
-            self.lost[resource] += amount * lost_ms
+            lost[resource] += amount * lost_ms
 
     def add_allocated(self, requests: Amounts, held_ms: int) -> None:
         """Count the pod time that a job had a place until it was done, or until the end."""
@@ -64,6 +67,10 @@ class JobTotals:
         self.unstarted_ms += age_ms
         self.oldest_unstarted_ms = max(self.oldest_unstarted_ms, age_ms)
 
+    def lost_in_all(self) -> list[int]:
+        """The resource-time of work that was lost, whatever the cause."""
+        return [sum(amounts) for amounts in zip(*self.lost.values(), strict=True)]
+
     def merge(self, other: "JobTotals") -> None:
         """Count all jobs of *other* too; a job must not be in both."""
         self.submitted += other.submitted
@@ -79,7 +86,8 @@ class JobTotals:
         self.slowdowns.extend(other.slowdowns)
         self.finish_time_fairness.extend(other.finish_time_fairness)
         self.allocated = [a + b for a, b in zip(self.allocated, other.allocated, strict=True)]
-        self.lost = [a + b for a, b in zip(self.lost, other.lost, strict=True)]
+        for cause, lost in other.lost.items():
+            self.lost[cause] = [a + b for a, b in zip(self.lost[cause], lost, strict=True)]
         for cause, times in other.stops.items():
             self.stops[cause] = self.stops.get(cause, 0) + times
             self.stopped_pods[cause] = self.stopped_pods.get(cause, 0) + other.stopped_pods[cause]

@@ -8,14 +8,13 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
 from operator import sub
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
 from fairlead.model.axes import Amounts
 from fairlead.sim.engine.events import (
     CapacityChanged,
-    Cause,
     Evicted,
     Finished,
     SimulationEvent,
@@ -26,7 +25,7 @@ from fairlead.sim.engine.events import (
 from fairlead.sim.measures.backlogged_time import BackloggedTime, TimeToFairness
 from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.fairness_watch import ContendedTime, FairnessWatch
-from fairlead.sim.measures.job_totals import JobGroups, JobRecord, JobTotals
+from fairlead.sim.measures.job_totals import CAUSES, JobGroups, JobRecord, JobTotals
 from fairlead.sim.measures.queue_books import LevelTable, QueueBook, QueueBooks
 from fairlead.sim.measures.series import MOST_BUCKETS, Series, SeriesRecorder
 from fairlead.sim.measures.summary import (
@@ -74,7 +73,6 @@ def quantile(ordered: Sequence[Number], percent: int) -> Number | None:
     return ordered[max(rank, 1) - 1]
 
 
-CAUSES: tuple[Cause, ...] = get_args(Cause)
 Value = TypeVar("Value")
 
 
@@ -92,6 +90,7 @@ class Summariser:
 
     def of_jobs(self, totals: JobTotals) -> JobMeasures:
         """The measures of a group of jobs. Cost: O(n log n) for n jobs."""
+        lost = totals.lost_in_all()
         return JobMeasures(
             submitted=totals.submitted,
             finished=totals.finished,
@@ -107,11 +106,12 @@ class Summariser:
             allocated=self._by_resource(totals.allocated),
             utilisation=self._by_resource(map(_ratio, totals.allocated, self._capacity)),
             goodput=self._by_resource(
-                map(_ratio, map(sub, totals.allocated, totals.lost), self._capacity)
+                map(_ratio, map(sub, totals.allocated, lost), self._capacity)
             ),
             preemptions={cause: totals.stops.get(cause, 0) for cause in CAUSES},
             preempted_pods={cause: totals.stopped_pods.get(cause, 0) for cause in CAUSES},
-            lost=self._by_resource(totals.lost),
+            lost=self._by_resource(lost),
+            lost_by_cause={cause: self._by_resource(totals.lost[cause]) for cause in CAUSES},
         )
 
     def of_queue(

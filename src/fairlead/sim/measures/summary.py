@@ -83,6 +83,7 @@ class JobMeasures(msgspec.Struct, frozen=True, kw_only=True):
     preemptions: dict[str, int]  # by cause: how often pods of a job lost their places
     preempted_pods: dict[str, int]
     lost: dict[str, int]  # resource-time of work that had to be done anew
+    lost_by_cause: dict[str, dict[str, int]]  # the same by cause, then by resource
 
 
 class QueueMeasures(JobMeasures, frozen=True, kw_only=True):
