@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from fairlead.cli.sim.tables import Column, cell, has_moves, queue_columns
+from fairlead.cli.sim.tables import Column, cell, cluster_columns, has_moves, queue_columns
 from fairlead.sim.engine.events import Cause
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.summary import Summary
@@ -42,3 +42,22 @@ def test_what_moves_cost_stands_with_the_queue_if_there_were_any(
     assert moves == ({"MOVED": "1", "LOST BY MOVES GPU-h": "0.5"} if is_shown else {})
     others = row(queue_columns("b", GPU, with_moves=True), summaries)
     assert (others["MOVED"], others["LOST BY MOVES GPU-h"]) == ("0", "0.0")
+
+
+def test_a_wait_is_marked_as_a_lower_bound_where_a_job_never_started() -> None:
+    """Job x starts after an hour, y never: after 3 hours the waits are 1 and at least 3 hours."""
+    x, y = (
+        Job(name=name, queue=queue, submit_ms=0, run_ms=HOUR_MS, requests={GPU: 1000})
+        for name, queue in (("x", "a"), ("y", "b"))
+    )
+    told = [event("submit", 0, x, 0), event("submit", 0, y, 0), event("start", HOUR_MS, x, 1)]
+    summary, _ = measure(told, 3 * HOUR_MS, resources=(GPU,), parents={"a": None, "b": None})
+    waits = [
+        row(columns, [summary])["MEAN WAIT"]
+        for columns in (
+            queue_columns("a", GPU, with_moves=False),
+            queue_columns("b", GPU, with_moves=False),
+            cluster_columns(GPU),
+        )
+    ]
+    assert waits == ["1h", ">= 3h", ">= 2h"]

@@ -61,6 +61,15 @@ def test_every_group_tells_of_its_jobs_what_the_full_list_tells(
         assert [wait.p50_ms, wait.p90_ms, wait.p99_ms, wait.max_ms] == [
             quantile(waits, percent) for percent in (50, 90, 99, 100)
         ]
+        bounds, known = measured.wait_at_least, sorted([*waits, *ages])
+        assert (bounds.jobs, bounds.total_ms, bounds.mean_ms) == (
+            len(known),
+            sum(known),
+            mean(known),
+        )
+        assert [bounds.p50_ms, bounds.p90_ms, bounds.max_ms] == [
+            quantile(known, percent) for percent in (50, 90, 100)
+        ]
         unstarted = measured.unstarted
         assert (unstarted.jobs, unstarted.total_age_ms) == (len(ages), sum(ages))
         assert unstarted.oldest_ms == max(ages, default=None)

@@ -55,6 +55,16 @@ def test_waits_are_those_of_jobs_that_started(three_jobs: Summary) -> None:
         oldest_ms=25_000,
     )
     assert three_jobs.of_queues["a"].unstarted.oldest_ms is None
+    assert three_jobs.of_cluster.wait_at_least == Waits(
+        jobs=3,
+        total_ms=45_000,  # 0, 20,000 and, of z, at least 25,000
+        mean_ms=15_000,
+        p50_ms=20_000,
+        p90_ms=25_000,
+        p99_ms=25_000,
+        max_ms=25_000,
+    )
+    assert three_jobs.of_queues["a"].wait_at_least == three_jobs.of_queues["a"].wait
 
 
 def test_a_wait_is_compared_with_ten_seconds_at_least(three_jobs: Summary) -> None:

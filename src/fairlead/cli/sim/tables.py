@@ -21,15 +21,21 @@ class Column(NamedTuple):
     title: str
     number: Callable[[Summary], float | None]
     text: Callable[[float], str]
+    is_bound: Callable[[Summary], bool] | None = None  # whether it is a lower bound; None: never
 
 
 def cell(column: Column, summaries: Sequence[Summary]) -> str:
-    """Return the mean over the runs in which it is defined, and how sure it is."""
+    """Return the mean over the runs in which it is defined, and how sure it is.
+
+    A mean of numbers of which one is a lower bound is a lower bound itself.
+    """
     known = [float(each) for each in map(column.number, summaries) if each is not None]
     found = interval(known)
     if found.mean is None:
         return "-"
     text = column.text(found.mean)
+    if column.is_bound is not None and any(map(column.is_bound, summaries)):
+        text = f">= {text}"
     if found.high is None or found.high == found.mean:
         return text  # one run, or all the same
     return f"{text} ±{column.text(found.high - found.mean)}"
@@ -62,8 +68,7 @@ def queue_columns(queue: str, resource: str | None, *, with_moves: bool) -> list
     columns = [
         Column("JOBS", of(lambda jobs: jobs.submitted), _count),
         Column("DONE", of(lambda jobs: jobs.finished), _count),
-        Column("MEAN WAIT", of(lambda jobs: jobs.wait.mean_ms), length_text),
-        Column("P90 WAIT", of(lambda jobs: jobs.wait.p90_ms), length_text),
+        *_wait_columns(lambda summary: summary.of_queues[queue]),
     ]
     if resource is not None:
         name = short_name(resource)
@@ -90,8 +95,7 @@ def cluster_columns(resource: str | None) -> list[Column]:
     columns = [
         Column("JOBS", lambda summary: summary.of_cluster.submitted, _count),
         Column("DONE", lambda summary: summary.of_cluster.finished, _count),
-        Column("MEAN WAIT", lambda summary: summary.of_cluster.wait.mean_ms, length_text),
-        Column("P90 WAIT", lambda summary: summary.of_cluster.wait.p90_ms, length_text),
+        *_wait_columns(lambda summary: summary.of_cluster),
         Column("MAKESPAN", lambda summary: summary.of_cluster.makespan_ms, length_text),
         Column("EVICTED", lambda summary: summary.of_cluster.preemptions["evicted"], _count),
         Column("MOVED", lambda summary: summary.of_cluster.preemptions["moved"], _count),
@@ -119,6 +123,24 @@ def cluster_columns(resource: str | None) -> list[Column]:
             lambda summary: _hours(summary.of_cluster.worst_deficit, resource),
             _decimal,
         ),
+    ]
+
+
+def _wait_columns(jobs_of: Callable[[Summary], JobMeasures]) -> list[Column]:
+    """Return the waits, which are lower bounds where a job never started."""
+
+    def is_bound(summary: Summary) -> bool:
+        return jobs_of(summary).unstarted.jobs > 0
+
+    def mean_ms(summary: Summary) -> float | None:
+        return jobs_of(summary).wait_at_least.mean_ms
+
+    def p90_ms(summary: Summary) -> float | None:
+        return jobs_of(summary).wait_at_least.p90_ms
+
+    return [
+        Column("MEAN WAIT", mean_ms, length_text, is_bound),
+        Column("P90 WAIT", p90_ms, length_text, is_bound),
     ]
 
 

@@ -22,10 +22,10 @@ class JobTotals:
     def __init__(self, resources: int) -> None:
         """No jobs yet."""
         self.submitted = self.finished = 0
-        self.unstarted = self.unstarted_ms = self.oldest_unstarted_ms = 0
         self.first_submit_ms: int | None = None
         self.last_finish_ms: int | None = None
-        self.waits_ms = array("q")
+        self.waits_ms = array("q")  # of jobs that started
+        self.ages_ms = array("q")  # of jobs that had not started at the end
         self.slowdowns = array("d")
         self.finish_time_fairness = array("d")
         self.allocated = [0] * resources
@@ -61,12 +61,6 @@ class JobTotals:
         if fairness is not None:
             self.finish_time_fairness.append(fairness)
 
-    def leave_unstarted(self, age_ms: int) -> None:
-        """Count a job that had not started at the end."""
-        self.unstarted += 1
-        self.unstarted_ms += age_ms
-        self.oldest_unstarted_ms = max(self.oldest_unstarted_ms, age_ms)
-
     def lost_in_all(self) -> list[int]:
         """The resource-time of work that was lost, whatever the cause."""
         return [sum(amounts) for amounts in zip(*self.lost.values(), strict=True)]
@@ -75,14 +69,12 @@ class JobTotals:
         """Count all jobs of *other* too; a job must not be in both."""
         self.submitted += other.submitted
         self.finished += other.finished
-        self.unstarted += other.unstarted
-        self.unstarted_ms += other.unstarted_ms
-        self.oldest_unstarted_ms = max(self.oldest_unstarted_ms, other.oldest_unstarted_ms)
         submits = [self.first_submit_ms, other.first_submit_ms]
         finishes = [self.last_finish_ms, other.last_finish_ms]
         self.first_submit_ms = min((ms for ms in submits if ms is not None), default=None)
         self.last_finish_ms = max((ms for ms in finishes if ms is not None), default=None)
         self.waits_ms.extend(other.waits_ms)
+        self.ages_ms.extend(other.ages_ms)
         self.slowdowns.extend(other.slowdowns)
         self.finish_time_fairness.extend(other.finish_time_fairness)
         self.allocated = [a + b for a, b in zip(self.allocated, other.allocated, strict=True)]

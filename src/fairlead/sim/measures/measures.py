@@ -95,10 +95,11 @@ class Summariser:
             submitted=totals.submitted,
             finished=totals.finished,
             wait=_waits(totals.waits_ms),
+            wait_at_least=_waits(totals.waits_ms + totals.ages_ms),
             unstarted=Unstarted(
-                jobs=totals.unstarted,
-                total_age_ms=totals.unstarted_ms,
-                oldest_ms=totals.oldest_unstarted_ms if totals.unstarted else None,
+                jobs=len(totals.ages_ms),
+                total_age_ms=sum(totals.ages_ms),
+                oldest_ms=max(totals.ages_ms, default=None),
             ),
             slowdown=_ratios(totals.slowdowns),
             finish_time_fairness=_ratios(totals.finish_time_fairness),
@@ -316,7 +317,7 @@ class Measures:
         for record in self._live.values():
             record.totals.add_allocated(record.requests, record.held_ms(at_ms))
             if not record.has_started:
-                record.totals.leave_unstarted(at_ms - record.job.submit_ms)
+                record.totals.ages_ms.append(at_ms - record.job.submit_ms)
         self._live.clear()
         return self._summary(at_ms), series
 

@@ -11,7 +11,7 @@ import msgspec
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
-    """From submission to the first start, of the jobs that started."""
+    """From submission to the first start."""
 
     jobs: int
     total_ms: int
@@ -72,7 +72,8 @@ class JobMeasures(msgspec.Struct, frozen=True, kw_only=True):
 
     submitted: int
     finished: int
-    wait: Waits
+    wait: Waits  # of the jobs that started
+    wait_at_least: Waits  # of all: a job that never started waited until the end at least
     unstarted: Unstarted
     slowdown: Ratios
     finish_time_fairness: Ratios
