@@ -8,7 +8,7 @@ from fairlead.cli.sim.tables import Column, cell, cluster_columns, has_moves, qu
 from fairlead.sim.engine.events import Cause
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.summary import Summary
-from tests.sim.measures.histories import event, measure
+from tests.sim.measures.histories import Told, event, measure
 
 HOUR_MS = 3_600_000
 GPU = "gpu"
@@ -17,7 +17,7 @@ GPU = "gpu"
 def stopped(cause: Cause) -> Summary:
     """One GPU of queue a is lost after an hour, with the work of half an hour."""
     job = Job(name="j", queue="a", submit_ms=0, run_ms=2 * HOUR_MS, requests={GPU: 1000})
-    told = [
+    told: list[Told] = [
         event("submit", 0, job, 0),
         event("start", 0, job, 1),
         event("stop", HOUR_MS, job, 1, HOUR_MS // 2, cause),
@@ -50,7 +50,11 @@ def test_a_wait_is_marked_as_a_lower_bound_where_a_job_never_started() -> None:
         Job(name=name, queue=queue, submit_ms=0, run_ms=HOUR_MS, requests={GPU: 1000})
         for name, queue in (("x", "a"), ("y", "b"))
     )
-    told = [event("submit", 0, x, 0), event("submit", 0, y, 0), event("start", HOUR_MS, x, 1)]
+    told: list[Told] = [
+        event("submit", 0, x, 0),
+        event("submit", 0, y, 0),
+        event("start", HOUR_MS, x, 1),
+    ]
     summary, _ = measure(told, 3 * HOUR_MS, resources=(GPU,), parents={"a": None, "b": None})
     waits = [
         row(columns, [summary])["MEAN WAIT"]

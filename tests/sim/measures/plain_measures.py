@@ -95,12 +95,26 @@ class PlainMeasures:
         held = self.held(self.of_queue(queue), at_ms, resource)
         return self.due("demand", at_ms, queue, resource) > held
 
-    def backlogged(self, queue: str, resource: int) -> tuple[int, int, int, int, int]:
+    def counted(self, queue: str, resource: int, period_ms: int) -> list[int]:
+        """The backlogged milliseconds but the first ones after *period_ms* without contention."""
+        contended = {t for span in self.contentions(resource) for t in span}
+        found, free_ms = [], 0
+        for t in range(self.end_ms):
+            is_backlogged = self.is_backlogged(queue, resource, t)
+            free_ms = free_ms + 1 if is_backlogged and t not in contended else 0
+            if is_backlogged and (t in contended or free_ms > period_ms):
+                found.append(t)
+        return found
+
+    def backlogged(
+        self, queue: str, resource: int, period_ms: int
+    ) -> tuple[int, int, int, int, int]:
         """Length, received, entitled, capacity and worst deficit over backlogged time."""
         span = received = entitled = capacity = worst = 0
         jobs = self.of_queue(queue)
+        counted = set(self.counted(queue, resource, period_ms))
         for t in range(self.end_ms):
-            if self.is_backlogged(queue, resource, t):
+            if t in counted:
                 span += 1
                 received += self.held(jobs, t, resource)
                 entitled += self.due("entitled", t, queue, resource)

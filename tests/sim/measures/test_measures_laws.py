@@ -125,18 +125,18 @@ def test_every_group_has_the_resource_time_and_the_losses_of_its_jobs(
             assert measured.preempted_pods[cause] == sum(pods)
 
 
-@given(histories)
+@given(histories, st.sampled_from([0, 1, 4]))
 def test_queues_are_compared_with_what_is_due_as_millisecond_by_millisecond(
-    history: RandomHistory,
+    history: RandomHistory, period_ms: int
 ) -> None:
     told, end_ms = history.told, history.end_ms
-    summary, _ = measure(told, end_ms)
+    summary, _ = measure(told, end_ms, period_ms=period_ms)
     plain = PlainMeasures(told, end_ms)
     for queue, measured in summary.of_queues.items():
         for i, resource in enumerate(RESOURCES):
             due = plain.told_over("entitled", queue, i, 0, end_ms)
             assert measured.entitled[resource] == due
-            span_ms, received, entitled, capacity, worst = plain.backlogged(queue, i)
+            span_ms, received, entitled, capacity, worst = plain.backlogged(queue, i, period_ms)
             found = measured.backlogged[resource]
             assert (found.span_ms, found.received, found.entitled) == (span_ms, received, entitled)
             assert found.share == (received / capacity if capacity else None)

@@ -253,6 +253,57 @@ def test_a_queue_is_backlogged_from_the_moment_in_which_it_asks_for_more_than_it
     assert (backlogged.span_ms, backlogged.received, backlogged.entitled) == (4, 4 * 4, 5 * 4)
 
 
+@pytest.mark.parametrize(
+    ("start_ms", "others", "backlogged"),
+    [
+        (10, 0, (0, 0, 0, None)),  # the next cycle starts it
+        (30, 0, (17, 0, 4 * 17, 4 * 17)),  # from 13 on: it waits for something else than a cycle
+        (10, 10, (7, 0, 4 * 7, 4 * 7)),  # 14 requested of 10: from 3 on
+    ],
+)
+def test_to_wait_for_the_next_cycle_without_contention_is_not_unfair(
+    start_ms: int, others: int, backlogged: tuple[int, int, int, int | None]
+) -> None:
+    """10 GPUs, a cycle every 10; queue a requests 4 from 3 on, and b *others* from 0 on."""
+    jobs = """
+        job  queue  submit  run  pods  gpu
+        x    a      3       -    4     1
+    """
+    story = f"""
+        at          what      to  pods  more
+        0           capacity  -   10    -
+        0           due       b   -     {others}/{others}
+        3           submit    x   -     -
+        3           due       a   -     4/4
+        {start_ms}  start     x   4     -
+    """
+    told = written(jobs, story)
+    summary, _ = measure(told, 40, resources=GPU, parents=QUEUES, period_ms=10)
+    a = summary.of_queues["a"].backlogged["gpu"]
+    assert (a.span_ms, a.received, a.entitled, a.worst_deficit) == backlogged
+
+
+def test_latency_after_contention_is_that_of_a_new_wait() -> None:
+    """Of 4 GPUs both queues request 4 until 20; then b requests none, and a waits for a cycle."""
+    jobs = """
+        job  queue  submit  run  pods  gpu
+        x    a      0       -    4     1
+    """
+    story = """
+        at  what      to  pods  more
+        0   capacity  -   4     -
+        0   due       b   -     2/4
+        0   submit    x   -     -
+        0   due       a   -     2/4
+        20  due       b   -     0/0
+        20  due       a   -     4/4
+        25  start     x   4     -
+    """
+    summary, _ = measure(written(jobs, story), 40, resources=GPU, parents=QUEUES, period_ms=10)
+    a = summary.of_queues["a"].backlogged["gpu"]
+    assert (a.span_ms, a.entitled, a.worst_deficit) == (20, 2 * 20, 2 * 20)
+
+
 def test_contention_that_comes_again_is_judged_anew() -> None:
     """Queue b lacks 5 of 10 until 10 and has what is due from 20 on; until 20 there is enough.
 

@@ -246,18 +246,20 @@ class Measures:
         *,
         start_ms: int = 0,
         horizon_ms: int | None = None,
+        period_ms: int = 0,
         most_buckets: int = MOST_BUCKETS,
     ) -> None:
         """Measure *resources* of the queues of *parents*, which has every queue of a job.
 
         *horizon_ms* is how long the simulation is to last, where that is known: it only spares
-        the work of making long buckets out of short ones.
+        the work of making long buckets out of short ones. *period_ms* is the longest time from a
+        change to the next cycle.
         """
         self._resources = resources
         self._start_ms = self._now_ms = start_ms
         self._capacity = LevelTable(1, len(resources))
         self._books = QueueBooks(parents, len(resources))
-        self._watch = FairnessWatch(self._books, self._capacity)
+        self._watch = FairnessWatch(self._books, self._capacity, period_ms)
         bucket_ms = FIRST_BUCKET_MS if horizon_ms is None else -(-horizon_ms // most_buckets)
         self._recorder = SeriesRecorder(
             self._books,
