@@ -328,30 +328,68 @@ def test_contention_that_comes_again_is_judged_anew() -> None:
     assert summary.of_queues["a"].backlogged["gpu"].to_fairness == a
 
 
-def test_a_job_is_compared_with_the_time_that_its_queue_alone_would_need() -> None:
-    """4 asked for, 2 due: twice the run time. 30,000 / (10,000 x 2) = 1.5."""
+SHARE_JOBS = """
+    job  queue  submit  run    gpu
+    x    a      0       10000  4
+    y    a      0       10000  1
+    z    b      0       10000  4
+"""
+
+
+@pytest.mark.parametrize(
+    ("x_starts", "ratios"),
+    [
+        # On 2 GPUs x takes 20,000 for 4 x 10,000, then y takes 10,000.
+        (20_000, (30 / 20, 30 / 30)),
+        # It is done early: 10 / 20. Then it is gone, and y is served from 10,000 on, until 20,000.
+        (0, (10 / 20, 30 / 20)),
+    ],
+)
+def test_a_job_is_compared_with_its_time_alone_on_the_share_with_the_jobs_of_its_queue(
+    x_starts: int, ratios: tuple[float, float]
+) -> None:
+    story = f"""
+        at                  what    to  pods  more
+        0                   submit  x   -     -
+        0                   submit  y   -     -
+        0                   submit  z   -     -
+        0                   due     a   -     2/5
+        0                   due     b   -     0/4
+        {x_starts}          start   x   1     -
+        {x_starts + 10000}  finish  x   1     -
+        30000               start   y   1     -
+        30000               finish  y   1     -
+        40000               start   z   1     -
+        50000               finish  z   1     -
+    """
+    summary = summary_of(SHARE_JOBS, story, 50_000)
+    measured = summary.of_queues["a"].finish_time_fairness
+    assert (measured.jobs, measured.mean, measured.max) == (2, sum(ratios) / 2, max(ratios))
+    # Nothing is due to b, so there is nothing to compare z with.
+    assert summary.of_queues["b"].finish_time_fairness.mean is None
+    assert summary.of_cluster.finish_time_fairness == measured
+
+
+def test_to_wait_for_a_job_of_the_own_queue_is_fair() -> None:
+    """Two jobs for all 4 GPUs of their queue: one after the other is what the share allows."""
     jobs = """
         job  queue  submit  run    gpu
         x    a      0       10000  4
-        y    b      0       10000  4
+        y    a      0       10000  4
     """
     story = """
         at     what    to  pods  more
         0      submit  x   -     -
         0      submit  y   -     -
-        0      due     a   -     2/4
-        0      due     b   -     0/4
-        20000  start   x   1     -
-        30000  finish  x   1     -
-        30000  start   y   1     -
-        40000  finish  y   1     -
+        0      due     a   -     4/8
+        0      start   x   1     -
+        10000  finish  x   1     -
+        10000  start   y   1     -
+        20000  finish  y   1     -
     """
-    summary = summary_of(jobs, story, 40_000)
-    fairness = Ratios(jobs=1, mean=1.5, p90=1.5, max=1.5)
-    assert summary.of_queues["a"].finish_time_fairness == fairness
-    # Nothing is due to b, so there is nothing to compare y with.
-    assert summary.of_queues["b"].finish_time_fairness.mean is None
-    assert summary.of_cluster.finish_time_fairness == fairness
+    assert summary_of(jobs, story, 20_000).of_cluster.finish_time_fairness == Ratios(
+        jobs=2, mean=1.0, p90=1.0, max=1.0
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ are put together in the end.
 
 from array import array
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import Final, NamedTuple, get_args
 
 from fairlead.model.axes import Amounts
 from fairlead.sim.engine.events import Cause
 from fairlead.sim.engine.job import Job
+from fairlead.sim.measures.queue_on_share import JobOnShare
 
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
@@ -104,7 +106,7 @@ class JobRecord:
         self.path = path
         self.totals = totals  # of the jobs that it is counted with
         self.has_started = False
-        self.entitled: Amounts | None = None  # its queue's, when it came
+        self.on_share: JobOnShare | None = None  # None: it takes no part in that model
         self._pods = 0
         self._moment = 0
 
@@ -125,21 +127,17 @@ class JobRecord:
         took_ms = finish_ms - self.job.submit_ms
         return max(1.0, took_ms / max(self.job.run_ms, SHORTEST_RUN_MS))
 
-    def finish_time_fairness(self, finish_ms: int) -> float | None:
-        """How many times longer it took than with what was due to its queue, and that alone.
+    def come_on_share(self, entitled: Amounts) -> JobOnShare | None:
+        """Take part in the model of its queue, to which so much is due now.
 
-        None where that time is not known or has no end: no entitlement was given, nothing
-        is due of what the job asks for, or there is nothing to run.
+        None if there is nothing to compare: nothing to run, or nothing due of what it requests.
         """
-        if not self.job.run_ms or self.entitled is None:
-            return None
-        stretch = 1.0
-        for amount, entitled in zip(self.requests, self.entitled, strict=True):
-            if amount:
-                if not entitled:
-                    return None
-                stretch = max(stretch, amount * self.job.pods / entitled)
-        return (finish_ms - self.job.submit_ms) / (self.job.run_ms * stretch)
+        requested = tuple([amount * self.job.pods for amount in self.requests])
+        is_due = all(due or not amount for amount, due in zip(requested, entitled, strict=True))
+        if self.job.run_ms != 0 and is_due:
+            run_ms = inf if self.job.run_ms is None else self.job.run_ms
+            self.on_share = JobOnShare(requested, run_ms)
+        return self.on_share
 
 
 class Names(NamedTuple):

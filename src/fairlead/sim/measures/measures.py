@@ -6,7 +6,7 @@ machine numbers for each job, and the buckets of the series.
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import fsum
+from math import fsum, inf
 from operator import sub
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.fairness_watch import ContendedTime, FairnessWatch
 from fairlead.sim.measures.job_totals import CAUSES, JobGroups, JobRecord, JobTotals
 from fairlead.sim.measures.queue_books import LevelTable, QueueBook, QueueBooks
+from fairlead.sim.measures.queue_on_share import QueueOnShare
 from fairlead.sim.measures.series import MOST_BUCKETS, Series, SeriesRecorder
 from fairlead.sim.measures.summary import (
     Backlogged,
@@ -270,8 +271,11 @@ class Measures:
         )
         self._groups = JobGroups(len(resources))
         self._live: dict[str, JobRecord] = {}
+        self._on_share: dict[int, QueueOnShare] = {}  # of queues that ever had a job
         # Of this moment, and judged only when all that happens in it is known:
         self._newcomers: list[JobRecord] = []
+        self._leavers: list[JobRecord] = []
+        self._due_changed: set[int] = set()  # queues
         self._touched: set[int] = set()  # queues with other amounts held, requested or due
         self._is_due_known = False
         self._is_judged = True  # whether nothing has happened in it yet
@@ -300,7 +304,8 @@ class Measures:
         self._is_judged = False
         self._is_due_known = True
         if change.entitled:
-            books.entitled.give(at_ms, change.entitled, touched)
+            books.entitled.give(at_ms, change.entitled, self._due_changed)
+            touched |= self._due_changed
         if change.demand:
             books.demand.give(at_ms, change.demand, touched)
         if change.fair_share:
@@ -335,15 +340,46 @@ class Measures:
         """Compare what queues have with what is due, now that all of this moment is known."""
         self._watch.look(self._now_ms, self._touched)
         if self._is_due_known:
-            for record in self._newcomers:
-                record.entitled = self._entitled_now(record)
+            self._change_model()
         self._newcomers.clear()
+        self._leavers.clear()
         self._touched.clear()
+        self._due_changed.clear()
         self._is_judged = True
 
-    def _entitled_now(self, record: JobRecord) -> Amounts:
-        index = record.path[0]
+    def _change_model(self) -> None:
+        """Bring the model of each queue on its share up to what is now.
+
+        Its times count from the start, so that fractions of a ms are the same whenever that is.
+        """
+        at_ms, models = self._now_ms - self._start_ms, self._on_share
+        for record in self._leavers:
+            if record.on_share is not None:
+                models[record.path[0]].remove(at_ms, record.on_share)
+        for index in self._due_changed & models.keys():
+            models[index].set_due(at_ms, self._entitled_now(index))
+        for record in sorted(self._newcomers, key=lambda each: each.job.name):
+            if record.job.name not in self._live:
+                continue  # it is done already
+            index = record.path[0]
+            entitled = self._entitled_now(index)
+            if index not in models:
+                models[index] = QueueOnShare(entitled)
+            job = record.come_on_share(entitled)
+            if job is not None:
+                models[index].add(at_ms, job)
+
+    def _entitled_now(self, index: int) -> Amounts:
         return tuple([row[index] for row in self._books.entitled.table.levels])
+
+    def _finish_time_fairness(self, record: JobRecord) -> float | None:
+        """How many times longer a job took than on the share of its queue; None: not defined."""
+        if record.on_share is None:
+            return None
+        model, now_ms = self._on_share[record.path[0]], self._now_ms - self._start_ms
+        submit_ms = record.job.submit_ms - self._start_ms
+        alone_ms = model.ends_ms(now_ms, record.on_share) - submit_ms
+        return (now_ms - submit_ms) / alone_ms if alone_ms < inf else None
 
     def _submit(self, event: Submitted) -> None:
         job = event.job
@@ -376,7 +412,8 @@ class Measures:
         self._hold(at_ms, record, -event.pods)
         totals = record.totals
         totals.add_allocated(record.requests, record.held_ms(at_ms))
-        totals.finish(at_ms, record.slowdown(at_ms), record.finish_time_fairness(at_ms))
+        totals.finish(at_ms, record.slowdown(at_ms), self._finish_time_fairness(record))
+        self._leavers.append(record)
 
     def _hold(self, at_ms: int, record: JobRecord, pods: int) -> None:
         """Let a job have places for so many pods more (or fewer)."""
