@@ -11,7 +11,7 @@ The model does not know what the cluster does, but when a job is really done it 
 
 from collections import deque
 from math import inf
-from operator import le
+from operator import add, le, sub
 
 from fairlead.model.axes import Amounts
 
@@ -19,11 +19,12 @@ from fairlead.model.axes import Amounts
 class JobOnShare:
     """One job in the model; a share served in full for ``left_ms`` more completes it."""
 
-    __slots__ = ("ends_ms", "is_gone", "left_ms", "requested")
+    __slots__ = ("ends_ms", "is_gone", "left_ms", "needs", "requested")
 
     def __init__(self, requested: Amounts, run_ms: float) -> None:
         """*requested* by all its pods."""
         self.requested = requested
+        self.needs = [(at, amount) for at, amount in enumerate(requested) if amount]
         self.left_ms = run_ms
         self.ends_ms: float | None = None  # when it is done if it is served in full until then
         self.is_gone = False
@@ -43,11 +44,12 @@ class QueueOnShare:
         self._rest: deque[JobOnShare] = deque()
         self._rate = 0.0  # of the first of the rest, as a part of full speed
         self._first_ends_ms = inf  # it, at that rate
+        self._next_ms = inf  # the first of all that are served, while any job waits
         self._now_ms: float = 0
 
     def add(self, at_ms: int, job: JobOnShare) -> None:
         """Let a job come behind all others. Cost: O(1) where there is enough for it."""
-        if self._rest or not self._fits(job):
+        if self._rest or not all(map(le, job.requested, self._free)):
             self._pass_until(at_ms)
         self._now_ms = at_ms
         self._rest.append(job)
@@ -57,7 +59,7 @@ class QueueOnShare:
         """Let a job go that is really done, be it done here or not."""
         if self._rest:
             self._pass_until(at_ms)
-        if self._full.pop(job, None) is not None:
+        if job in self._full:
             self._release(job)
         else:
             job.is_gone = True
@@ -69,8 +71,8 @@ class QueueOnShare:
         if self._rest or min(self._free_of(due)) < 0:
             self._pass_until(at_ms)
         self._free, self._due = self._free_of(due), due
-        while self._full and min(self._free) < 0:
-            job, ends_ms = self._full.popitem()
+        while min(self._free) < 0:
+            job, ends_ms = next(reversed(self._full.items()))
             self._release(job)
             job.left_ms, job.ends_ms = ends_ms - at_ms, None
             self._rest.appendleft(job)
@@ -98,55 +100,56 @@ class QueueOnShare:
             if each is job:
                 break
         model._fill()
-        while model._rest and (next_ms := model._next_ms()) < inf:
-            model._pass(next_ms)
+        while model._rest and model._next_ms < inf:
+            model._pass_until(model._next_ms)
         return inf if last.ends_ms is None else last.ends_ms
 
-    def _pass_until(self, at_ms: int) -> None:
-        while self._rest and (next_ms := self._next_ms()) <= at_ms:
-            self._pass(next_ms)
+    def _pass_until(self, at_ms: float) -> None:
+        """Let time pass, and jobs go when they are done."""
+        full = self._full
+        while True:
+            if not self._rest:
+                self._next_ms = min(full.values(), default=inf)
+            if self._next_ms > at_ms:
+                break
+            self._pass(self._next_ms)
+            for job in [job for job, ends_ms in full.items() if ends_ms <= self._now_ms]:
+                self._release(job)
+            if self._first_ends_ms <= self._now_ms:
+                self._rest.popleft().ends_ms = self._now_ms
+            self._fill()
         self._pass(at_ms)
-
-    def _next_ms(self) -> float:
-        """Return when the next job is done, of those that are served."""
-        return min(self._first_ends_ms, min(self._full.values(), default=inf))
 
     def _pass(self, at_ms: float) -> None:
         """Let time pass in which no job is done, but at its end."""
         self._now_ms = at_ms
-        for job in [job for job, ends_ms in self._full.items() if ends_ms <= at_ms]:
-            del self._full[job]
-            self._release(job)
-        if self._rest:
-            first = self._rest[0]
-            if self._first_ends_ms <= at_ms:
-                first.ends_ms = at_ms
-                self._rest.popleft()
-            elif self._rate:
-                first.left_ms = (self._first_ends_ms - at_ms) * self._rate
-            self._fill()
+        if self._rate:
+            self._rest[0].left_ms = (self._first_ends_ms - at_ms) * self._rate
 
     def _fill(self) -> None:
         """Serve as many jobs in full as there is enough for, and the next one with the rest."""
         rest, free = self._rest, self._free
-        while rest and (rest[0].is_gone or self._fits(rest[0])):
-            job = rest.popleft()
-            if not job.is_gone:
-                job.ends_ms = self._full[job] = self._now_ms + job.left_ms
-                self._free = free = [a - b for a, b in zip(free, job.requested, strict=True)]
         self._rate, self._first_ends_ms = 0.0, inf
+        while rest:
+            first = rest[0]
+            if not first.is_gone:
+                rate = min([free[at] / amount for at, amount in first.needs], default=1.0)
+                if rate < 1:
+                    break
+                first.ends_ms = self._full[first] = self._now_ms + first.left_ms
+                self._free = free = list(map(sub, free, first.requested))
+            rest.popleft()
         if rest:
-            parts = zip(free, rest[0].requested, strict=True)
-            self._rate = min([left / requested for left, requested in parts if requested])
-            if self._rate:
-                self._first_ends_ms = self._now_ms + rest[0].left_ms / self._rate
-
-    def _fits(self, job: JobOnShare) -> bool:
-        return all(map(le, job.requested, self._free))
+            if rate:
+                self._rate = rate
+                self._first_ends_ms = self._now_ms + first.left_ms / rate
+            self._next_ms = min(self._first_ends_ms, min(self._full.values(), default=inf))
 
     def _release(self, job: JobOnShare) -> None:
-        self._free = [a + b for a, b in zip(self._free, job.requested, strict=True)]
+        """Serve a job no longer in full."""
+        del self._full[job]
+        self._free = list(map(add, self._free, job.requested))
 
     def _free_of(self, due: Amounts) -> list[int]:
         """Return what would be free if *due* were due."""
-        return [a + b - c for a, b, c in zip(self._free, due, self._due, strict=True)]
+        return list(map(add, self._free, map(sub, due, self._due)))
