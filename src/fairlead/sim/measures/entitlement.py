@@ -6,9 +6,9 @@ weights all queues weigh the same. So the same work can be compared under differ
 rule set itself calls a fair share is another number. Entitlement changes only with requests and
 capacity, so it is known at all times, at a cost that grows with what changed.
 
-A share is divided exactly and rounded down to a base unit, such as a thousandth of a GPU. To hand
-out what rounding leaves, as KAI does in whole GPUs, would favour one of several equal queues for as
-long as they wait: a third of 16 GPUs is 5.333 for each of three queues.
+A share is divided exactly and rounded down to a base unit, such as a thousandth of a GPU: a third
+of 16 GPUs is 5.333 for each of three queues. To hand out what rounding leaves, in whole GPUs or in
+base units, would favour one of several equal queues for as long as they wait.
 """
 
 from collections.abc import Iterable, Sequence
