@@ -111,6 +111,13 @@ def test_who_asks_for_less_than_a_unit_more_than_it_has_may_get_it() -> None:
     assert kept.change({"a": [1]}, [3]) == {"a": (1,), "b": (2,)}
 
 
+def test_without_leftovers_equal_siblings_have_equal_shares() -> None:
+    """16 among three who want 16: 5 each, and the one that is left is for none of them."""
+    tree = DivisionTree.from_queues(siblings(16, 16, 16))
+    kept = KeptShares(tree, [16], units=[1], leftovers=False)
+    assert kept.shares() == {"a": (5,), "b": (5,), "c": (5,)}
+
+
 def test_no_queues_have_no_shares() -> None:
     kept = KeptShares(DivisionTree.from_queues([]), [12], units=[1])
     assert kept.change({}, [5]) == kept.shares() == {}

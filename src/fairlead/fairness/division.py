@@ -102,9 +102,14 @@ def divide_rest(
     *,
     unit: int,
     k: Fraction,
+    leftovers: bool = True,
     steps: StepRecorder | None = None,
 ) -> list[int]:
-    """Steps 2 and 3: divide what the guarantees leave of *amount*; returns the whole shares."""
+    """Steps 2 and 3: divide what the guarantees leave of *amount*; returns the whole shares.
+
+    Without *leftovers* step 3 is left out, and no lower priority gets what rounding left either:
+    each share is the exact one, rounded down to units, so equal claims have equal shares.
+    """
     requestable, granted, granted_total, levels = guarantees
     shares = list(granted)
     remaining = amount - granted_total
@@ -126,6 +131,8 @@ def divide_rest(
             shares[sibling] = requestable[sibling]
         for sibling, need in zip(level.siblings, level.needs, strict=True):
             shares[sibling] -= need
+        if level.siblings and not leftovers:
+            return shares
 
     for number, level in enumerate(played):
         if remaining <= 0:

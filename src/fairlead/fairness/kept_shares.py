@@ -27,11 +27,21 @@ _NONE_CHANGED: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
 class KeptShares:
     """The fair share of every queue of a tree, on every resource."""
 
-    def __init__(self, tree: DivisionTree, total: Sequence[int], *, units: Sequence[int]) -> None:
-        """Divide *total* as `fair_shares` does. *units* has one entry per resource."""
+    def __init__(
+        self,
+        tree: DivisionTree,
+        total: Sequence[int],
+        *,
+        units: Sequence[int],
+        leftovers: bool = True,
+    ) -> None:
+        """Divide *total* as `fair_shares` does. *units* has one entry per resource.
+
+        Without *leftovers* all shares are rounded down, as `divide_rest` says.
+        """
         self._names = tuple(tree.parents)
         self._places = {name: place for place, name in enumerate(self._names)}
-        self._axes = [_Axis(tree, axis, unit) for axis, unit in enumerate(units)]
+        self._axes = [_Axis(tree, axis, unit, leftovers) for axis, unit in enumerate(units)]
         self._numbered = list(enumerate(self._axes))
         self.change({}, total)
 
@@ -113,7 +123,7 @@ class _Axis:
     request costs its own steps, and those of its siblings only if they are divided again.
     """
 
-    def __init__(self, tree: DivisionTree, axis: int, unit: int) -> None:
+    def __init__(self, tree: DivisionTree, axis: int, unit: int, leftovers: bool) -> None:
         claims = [claim for group in tree.groups.values() for claim in group.claims[axis]]
         self.shares = [0] * len(claims)
         self.requested = [0] * len(claims)
@@ -121,6 +131,7 @@ class _Axis:
         self.total: int | None = None  # that was divided last; None: not yet
         self.k = _NO_HISTORY  # how strongly past usage counted then
         self._unit = unit
+        self._leftovers = leftovers
         self._guaranteed = [claim.guaranteed for claim in claims]
         self._ceilings = [claim.ceiling for claim in claims]
         self._weights = [claim.weight for claim in claims]
@@ -240,7 +251,7 @@ class _Axis:
         levels = tuple([self._wanting(first, level, has_history) for level in group.levels])
         requestable = tuple(self._requestable[first:end])
         guarantees = Guarantees(requestable, tuple(granted), group.granted, levels)
-        return divide_rest(amount, guarantees, unit=self._unit, k=self.k)
+        return divide_rest(amount, guarantees, unit=self._unit, k=self.k, leftovers=self._leftovers)
 
     def _grant(self, group: _Group, place: int) -> None:
         """Grant a queue its guarantee, as far as it is requested and permitted."""

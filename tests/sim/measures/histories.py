@@ -39,6 +39,7 @@ def measure(
     parents: dict[str, str | None] = PARENTS,
     start_ms: int = 0,
     horizon_ms: int | None = None,
+    period_ms: int = 0,
     most_buckets: int = 2000,
 ) -> tuple[Summary, Series]:
     measures = Measures(
@@ -46,6 +47,7 @@ def measure(
         parents,
         start_ms=start_ms,
         horizon_ms=horizon_ms or max(end_ms - start_ms, 1),
+        period_ms=period_ms,
         most_buckets=most_buckets,
     )
     for each in told:

@@ -15,6 +15,7 @@ from fairlead.sim.engine.events import (
 from fairlead.sim.engine.job import Job
 from fairlead.sim.measures.entitlement import EntitlementChange
 from tests.sim.measures.histories import PARENTS, RESOURCES, Told
+from tests.sim.measures.plain_on_share import PlainShare
 
 
 def beneath(queue: str) -> list[str]:
@@ -37,6 +38,7 @@ class PlainMeasures:
         self.changes = [each for each in told if isinstance(each, EntitlementChange)]
         span = range(end_ms + 1)
         self._pods = {job.name: [self._pods_at(job, t) for t in span] for job in self.jobs}
+        self._ratios: dict[str, dict[str, float]] = {}  # by queue
         self._known: dict[tuple[str, int, str, int], int] = {}
 
     def events(self, job: Job) -> list[Submitted | Started | Stopped | Finished | Evicted]:
@@ -95,12 +97,26 @@ class PlainMeasures:
         held = self.held(self.of_queue(queue), at_ms, resource)
         return self.due("demand", at_ms, queue, resource) > held
 
-    def backlogged(self, queue: str, resource: int) -> tuple[int, int, int, int, int]:
+    def counted(self, queue: str, resource: int, period_ms: int) -> list[int]:
+        """The backlogged milliseconds but the first ones after *period_ms* without contention."""
+        contended = {t for span in self.contentions(resource) for t in span}
+        found, free_ms = [], 0
+        for t in range(self.end_ms):
+            is_backlogged = self.is_backlogged(queue, resource, t)
+            free_ms = free_ms + 1 if is_backlogged and t not in contended else 0
+            if is_backlogged and (t in contended or free_ms > period_ms):
+                found.append(t)
+        return found
+
+    def backlogged(
+        self, queue: str, resource: int, period_ms: int
+    ) -> tuple[int, int, int, int, int]:
         """Length, received, entitled, capacity and worst deficit over backlogged time."""
         span = received = entitled = capacity = worst = 0
         jobs = self.of_queue(queue)
+        counted = set(self.counted(queue, resource, period_ms))
         for t in range(self.end_ms):
-            if self.is_backlogged(queue, resource, t):
+            if t in counted:
                 span += 1
                 received += self.held(jobs, t, resource)
                 entitled += self.due("entitled", t, queue, resource)
@@ -163,6 +179,9 @@ class PlainMeasures:
     def _first(self, job: Job, kind: type[Started | Finished]) -> int | None:
         return next((e.at_ms for e in self.events(job) if isinstance(e, kind)), None)
 
+    def _came_ms(self, job: Job) -> int:
+        return next(each.at_ms for each in self.events(job) if isinstance(each, Submitted))
+
     def slowdowns(self, jobs: list[Job]) -> list[float]:
         found = []
         for job in jobs:
@@ -172,20 +191,32 @@ class PlainMeasures:
         return sorted(found)
 
     def finish_time_fairness(self, jobs: list[Job]) -> list[float]:
-        found = []
-        for job in jobs:
-            finish_ms = self.finish_ms(job)
-            if finish_ms is None or not job.run_ms:
-                continue
-            came_ms = next(e.at_ms for e in self.events(job) if isinstance(e, Submitted))
-            if came_ms == finish_ms or not any(each.at_ms <= came_ms for each in self.changes):
-                continue
-            due = [self.due("entitled", came_ms, job.queue, i) for i in range(len(RESOURCES))]
-            asked = [job.pods * job.requests[name] for name in RESOURCES]
-            if all(due[i] for i in range(len(RESOURCES)) if asked[i]):
-                parts = [asked[i] / due[i] for i in range(len(RESOURCES)) if asked[i]]
-                found.append((finish_ms - job.submit_ms) / (job.run_ms * max(1.0, *parts, 1.0)))
-        return sorted(found)
+        queues = dict.fromkeys(job.queue for job in jobs)
+        known = {name: ratio for queue in queues for name, ratio in self._on_share(queue).items()}
+        return sorted(known[job.name] for job in jobs if job.name in known)
+
+    def _on_share(self, queue: str) -> dict[str, float]:
+        """The ratio of each job of a queue that is done, where it is defined."""
+        if queue in self._ratios:
+            return self._ratios[queue]
+        jobs = sorted((job for job in self.jobs if job.queue == queue), key=lambda job: job.name)
+        share = PlainShare()
+        ratios = self._ratios[queue] = {}
+        for t in range(self.end_ms + 1):
+            done = [job for job in jobs if self.finish_ms(job) == t]
+            for job in done:
+                end = share.end_ms(job, t)
+                if end is not None:
+                    ratios[job.name] = (t - job.submit_ms) / float(end - job.submit_ms)
+            for job in done:
+                share.remove(job)
+            share.due = [self.due("entitled", t, queue, i) for i in range(len(RESOURCES))]
+            for job in jobs:
+                is_known = any(each.at_ms <= t for each in self.changes)
+                if is_known and self._came_ms(job) == t and job not in done:
+                    share.add(job)
+            share.pass_one_ms(t)
+        return ratios
 
 
 def quantile(ordered: list[float], percent: int) -> float | None:

@@ -32,29 +32,44 @@ def ask(state: ClusterState, queue_name: str, gpus: int) -> None:
     state.apply(WorkloadAdded(made))
 
 
-def gpus_due(state: ClusterState) -> dict[str, int]:
+def thousandths_due(state: ClusterState) -> dict[str, int]:
+    """Of a GPU, of which a GPU has 1,000 base units."""
     everything = EntitlementFollower(state).everything(0)
-    return {name: each[GPU_PLACE] // DEVICE for name, each in everything.entitled.items()}
+    return {name: each[GPU_PLACE] for name, each in everything.entitled.items()}
 
 
 def test_guarantees_go_first_and_the_rest_by_weight() -> None:
     """16 GPUs: a owns 4 and wants 12, b weighs 2 and wants 12, c wants 1.
 
-    4 for a and 1 for c; the other 11 by 1 to 2: a has 4 + 11/3, b 22/3; whole devices: 8 and 7.
+    4 for a and 1 for c; the other 11 by 1 to 2: a has 4 + 11/3 = 7.666, b 22/3 = 7.333.
     """
     state = cluster([queue("a", gpus=4), queue("b", weight="2"), queue("c")], {"n": 16})
     for name, wanted in (("a", 12), ("b", 12), ("c", 1)):
         ask(state, name, wanted)
-    due = gpus_due(state)
-    assert due["c"] == 1
-    assert due["a"] + due["b"] == 15
-    assert due["b"] in (7, 8)
+    assert thousandths_due(state) == {"a": 7_666, "b": 7_333, "c": 1_000}
+
+
+def test_three_equal_queues_are_due_a_third_each() -> None:
+    """16 GPUs for three: 5.333 each. Whole GPUs would be 6, 5 and 5, always to the same queue."""
+    state = cluster([queue(name) for name in "abc"], {"n": 16})
+    for name in "abc":
+        ask(state, name, 16)
+    assert thousandths_due(state) == {"a": 5_333, "b": 5_333, "c": 5_333}
+
+
+def test_what_rounding_leaves_is_not_due_to_a_lower_priority() -> None:
+    """The three are due 15.999 of 16 GPUs and lack more; nothing is due to the fourth."""
+    first = [msgspec.structs.replace(queue(name), priority=200) for name in "abc"]
+    state = cluster([*first, queue("d")], {"n": 16})
+    for name in "abcd":
+        ask(state, name, 16)
+    assert thousandths_due(state)["d"] == 0
 
 
 def test_nobody_is_due_more_than_it_wants() -> None:
     state = cluster([queue("a", gpus=8), queue("b")], {"n": 16})
     ask(state, "a", 3)
-    assert gpus_due(state) == {"a": 3, "b": 0}
+    assert thousandths_due(state) == {"a": 3_000, "b": 0}
 
 
 def test_what_is_held_is_wanted() -> None:

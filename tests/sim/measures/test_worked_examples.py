@@ -55,6 +55,16 @@ def test_waits_are_those_of_jobs_that_started(three_jobs: Summary) -> None:
         oldest_ms=25_000,
     )
     assert three_jobs.of_queues["a"].unstarted.oldest_ms is None
+    assert three_jobs.of_cluster.wait_at_least == Waits(
+        jobs=3,
+        total_ms=45_000,  # 0, 20,000 and, of z, at least 25,000
+        mean_ms=15_000,
+        p50_ms=20_000,
+        p90_ms=25_000,
+        p99_ms=25_000,
+        max_ms=25_000,
+    )
+    assert three_jobs.of_queues["a"].wait_at_least == three_jobs.of_queues["a"].wait
 
 
 def test_a_wait_is_compared_with_ten_seconds_at_least(three_jobs: Summary) -> None:
@@ -109,14 +119,15 @@ def test_a_preemption_is_one_for_each_time_and_cause_with_the_work_that_it_cost(
         e    a      0       10000  3     2
     """
     story = """
-        at     what    to  pods  more
-        0      submit  e   -     -
-        0      start   e   3     -
-        5000   told    e   2     -
-        6000   stop    e   2     8000
-        7000   start   e   2     -
-        9000   told    e   1     -
-        13000  finish  e   3     -
+        at     what      to  pods  more
+        0      capacity  -   8     -
+        0      submit    e   -     -
+        0      start     e   3     -
+        5000   told      e   2     -
+        6000   stop      e   2     8000
+        7000   start     e   2     -
+        9000   told      e   1     -
+        13000  finish    e   3     -
     """
     measured = summary_of(jobs, story, 13_000).of_cluster
     assert measured.preemptions == {"evicted": 1, "moved": 0, "node-lost": 0}
@@ -124,6 +135,8 @@ def test_a_preemption_is_one_for_each_time_and_cause_with_the_work_that_it_cost(
     assert measured.lost == {"gpu": 16_000}  # 8,000 ms of pods x 2
     # 3 pods for 13,000 ms but 2 of them not for 1,000: 37,000 ms of pods x 2
     assert measured.allocated == {"gpu": 74_000}
+    assert measured.utilisation == {"gpu": 74 / 104}  # of 8 x 13,000
+    assert measured.goodput == {"gpu": 58 / 104}  # without the 16,000
     assert measured.slowdown.mean == 1.3  # 13,000 / 10,000
 
 
@@ -240,6 +253,57 @@ def test_a_queue_is_backlogged_from_the_moment_in_which_it_asks_for_more_than_it
     assert (backlogged.span_ms, backlogged.received, backlogged.entitled) == (4, 4 * 4, 5 * 4)
 
 
+@pytest.mark.parametrize(
+    ("start_ms", "others", "backlogged"),
+    [
+        (10, 0, (0, 0, 0, None)),  # the next cycle starts it
+        (30, 0, (17, 0, 4 * 17, 4 * 17)),  # from 13 on: it waits for something else than a cycle
+        (10, 10, (7, 0, 4 * 7, 4 * 7)),  # 14 requested of 10: from 3 on
+    ],
+)
+def test_to_wait_for_the_next_cycle_without_contention_is_not_unfair(
+    start_ms: int, others: int, backlogged: tuple[int, int, int, int | None]
+) -> None:
+    """10 GPUs, a cycle every 10; queue a requests 4 from 3 on, and b *others* from 0 on."""
+    jobs = """
+        job  queue  submit  run  pods  gpu
+        x    a      3       -    4     1
+    """
+    story = f"""
+        at          what      to  pods  more
+        0           capacity  -   10    -
+        0           due       b   -     {others}/{others}
+        3           submit    x   -     -
+        3           due       a   -     4/4
+        {start_ms}  start     x   4     -
+    """
+    told = written(jobs, story)
+    summary, _ = measure(told, 40, resources=GPU, parents=QUEUES, period_ms=10)
+    a = summary.of_queues["a"].backlogged["gpu"]
+    assert (a.span_ms, a.received, a.entitled, a.worst_deficit) == backlogged
+
+
+def test_latency_after_contention_is_that_of_a_new_wait() -> None:
+    """Of 4 GPUs both queues request 4 until 20; then b requests none, and a waits for a cycle."""
+    jobs = """
+        job  queue  submit  run  pods  gpu
+        x    a      0       -    4     1
+    """
+    story = """
+        at  what      to  pods  more
+        0   capacity  -   4     -
+        0   due       b   -     2/4
+        0   submit    x   -     -
+        0   due       a   -     2/4
+        20  due       b   -     0/0
+        20  due       a   -     4/4
+        25  start     x   4     -
+    """
+    summary, _ = measure(written(jobs, story), 40, resources=GPU, parents=QUEUES, period_ms=10)
+    a = summary.of_queues["a"].backlogged["gpu"]
+    assert (a.span_ms, a.entitled, a.worst_deficit) == (20, 2 * 20, 2 * 20)
+
+
 def test_contention_that_comes_again_is_judged_anew() -> None:
     """Queue b lacks 5 of 10 until 10 and has what is due from 20 on; until 20 there is enough.
 
@@ -264,30 +328,68 @@ def test_contention_that_comes_again_is_judged_anew() -> None:
     assert summary.of_queues["a"].backlogged["gpu"].to_fairness == a
 
 
-def test_a_job_is_compared_with_the_time_that_its_queue_alone_would_need() -> None:
-    """4 asked for, 2 due: twice the run time. 30,000 / (10,000 x 2) = 1.5."""
+SHARE_JOBS = """
+    job  queue  submit  run    gpu
+    x    a      0       10000  4
+    y    a      0       10000  1
+    z    b      0       10000  4
+"""
+
+
+@pytest.mark.parametrize(
+    ("x_starts", "ratios"),
+    [
+        # On 2 GPUs x takes 20,000 for 4 x 10,000, then y takes 10,000.
+        (20_000, (30 / 20, 30 / 30)),
+        # It is done early: 10 / 20. Then it is gone, and y is served from 10,000 on, until 20,000.
+        (0, (10 / 20, 30 / 20)),
+    ],
+)
+def test_a_job_is_compared_with_its_time_alone_on_the_share_with_the_jobs_of_its_queue(
+    x_starts: int, ratios: tuple[float, float]
+) -> None:
+    story = f"""
+        at                  what    to  pods  more
+        0                   submit  x   -     -
+        0                   submit  y   -     -
+        0                   submit  z   -     -
+        0                   due     a   -     2/5
+        0                   due     b   -     0/4
+        {x_starts}          start   x   1     -
+        {x_starts + 10000}  finish  x   1     -
+        30000               start   y   1     -
+        30000               finish  y   1     -
+        40000               start   z   1     -
+        50000               finish  z   1     -
+    """
+    summary = summary_of(SHARE_JOBS, story, 50_000)
+    measured = summary.of_queues["a"].finish_time_fairness
+    assert (measured.jobs, measured.mean, measured.max) == (2, sum(ratios) / 2, max(ratios))
+    # Nothing is due to b, so there is nothing to compare z with.
+    assert summary.of_queues["b"].finish_time_fairness.mean is None
+    assert summary.of_cluster.finish_time_fairness == measured
+
+
+def test_to_wait_for_a_job_of_the_own_queue_is_fair() -> None:
+    """Two jobs for all 4 GPUs of their queue: one after the other is what the share allows."""
     jobs = """
         job  queue  submit  run    gpu
         x    a      0       10000  4
-        y    b      0       10000  4
+        y    a      0       10000  4
     """
     story = """
         at     what    to  pods  more
         0      submit  x   -     -
         0      submit  y   -     -
-        0      due     a   -     2/4
-        0      due     b   -     0/4
-        20000  start   x   1     -
-        30000  finish  x   1     -
-        30000  start   y   1     -
-        40000  finish  y   1     -
+        0      due     a   -     4/8
+        0      start   x   1     -
+        10000  finish  x   1     -
+        10000  start   y   1     -
+        20000  finish  y   1     -
     """
-    summary = summary_of(jobs, story, 40_000)
-    fairness = Ratios(jobs=1, mean=1.5, p90=1.5, max=1.5)
-    assert summary.of_queues["a"].finish_time_fairness == fairness
-    # Nothing is due to b, so there is nothing to compare y with.
-    assert summary.of_queues["b"].finish_time_fairness.mean is None
-    assert summary.of_cluster.finish_time_fairness == fairness
+    assert summary_of(jobs, story, 20_000).of_cluster.finish_time_fairness == Ratios(
+        jobs=2, mean=1.0, p90=1.0, max=1.0
+    )
 
 
 @pytest.mark.parametrize(

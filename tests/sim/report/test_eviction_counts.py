@@ -47,8 +47,10 @@ def test_tables_and_comparisons_count_as_the_report_does(result: StoredResult) -
             str(causes[cause]) for cause in ("evicted", "moved", "node-lost")
         ]
         for queue, measures in run.summary.of_queues.items():
-            (evicted,) = [each for each in queue_columns(queue, None) if each.title == "EVICTED"]
-            assert cell(evicted, [run.summary]) == str(measures.preemptions["evicted"])
+            columns = queue_columns(queue, None, with_moves=True)
+            row = {each.title: cell(each, [run.summary]) for each in columns}
+            assert row["EVICTED"] == str(measures.preemptions["evicted"])
+            assert row["MOVED"] == str(measures.preemptions["moved"])
 
 
 def test_jobs_and_the_list_agree_on_who_was_told_to_leave(result: StoredResult) -> None:

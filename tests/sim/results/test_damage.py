@@ -46,12 +46,12 @@ FILES = {
     "a newer version": (
         "result.json",
         '{"format": "fairlead-simulation", "version": 99, "more": 1}',
-        "has version 99, and this Fairlead knows 2: read it with a newer one",
+        "has version 99, and this Fairlead knows 3: read it with a newer one",
     ),
     "an older version": (
         "result.json",
         '{"format": "fairlead-simulation", "version": 1, "more": 1}',
-        "has version 1, and this Fairlead knows 2: read it with the one that wrote it, or simulate",
+        "has version 1, and this Fairlead knows 3: read it with the one that wrote it, or simulate",
     ),
     "no JSON": ("result.json", "{", "result.json is damaged"),
     "lists within lists": ("result.json", "[" * 100_000, "result.json is damaged"),
@@ -62,7 +62,7 @@ FILES = {
     ),
     "a run elsewhere": (
         "result.json",
-        '{"format": "fairlead-simulation", "version": 2, "scenario": "s", "runs": ["../x"]}',
+        '{"format": "fairlead-simulation", "version": 3, "scenario": "s", "runs": ["../x"]}',
         "'../x' is no name of a run",
     ),
     "a run without its file": ("first/run.json", None, "run.json is missing"),

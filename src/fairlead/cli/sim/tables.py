@@ -21,15 +21,21 @@ class Column(NamedTuple):
     title: str
     number: Callable[[Summary], float | None]
     text: Callable[[float], str]
+    is_bound: Callable[[Summary], bool] | None = None  # whether it is a lower bound; None: never
 
 
 def cell(column: Column, summaries: Sequence[Summary]) -> str:
-    """Return the mean over the runs in which it is defined, and how sure it is."""
+    """Return the mean over the runs in which it is defined, and how sure it is.
+
+    A mean of numbers of which one is a lower bound is a lower bound itself.
+    """
     known = [float(each) for each in map(column.number, summaries) if each is not None]
     found = interval(known)
     if found.mean is None:
         return "-"
     text = column.text(found.mean)
+    if column.is_bound is not None and any(map(column.is_bound, summaries)):
+        text = f">= {text}"
     if found.high is None or found.high == found.mean:
         return text  # one run, or all the same
     return f"{text} ±{column.text(found.high - found.mean)}"
@@ -48,7 +54,12 @@ def main_resource(summaries: Sequence[Summary]) -> str | None:
     return None
 
 
-def queue_columns(queue: str, resource: str | None) -> list[Column]:
+def has_moves(summaries: Sequence[Summary]) -> bool:
+    """Return whether pods of any job were moved."""
+    return any(summary.of_cluster.preemptions["moved"] for summary in summaries)
+
+
+def queue_columns(queue: str, resource: str | None, *, with_moves: bool) -> list[Column]:
     """Return what is shown of one queue and all beneath it."""
 
     def of(number: Callable[[JobMeasures], float | None]) -> Callable[[Summary], float | None]:
@@ -57,19 +68,25 @@ def queue_columns(queue: str, resource: str | None) -> list[Column]:
     columns = [
         Column("JOBS", of(lambda jobs: jobs.submitted), _count),
         Column("DONE", of(lambda jobs: jobs.finished), _count),
-        Column("MEAN WAIT", of(lambda jobs: jobs.wait.mean_ms), length_text),
-        Column("P90 WAIT", of(lambda jobs: jobs.wait.p90_ms), length_text),
+        *_wait_columns(lambda summary: summary.of_queues[queue]),
     ]
     if resource is not None:
         name = short_name(resource)
         columns += [
             Column(f"{name} HELD", of(lambda jobs: jobs.utilisation[resource]), _percent),
+            Column(f"{name} GOODPUT", of(lambda jobs: jobs.goodput[resource]), _percent),
             Column(f"{name} DUE", lambda summary: _due(summary, queue, resource), _percent),
         ]
     columns.append(Column("EVICTED", of(lambda jobs: jobs.preemptions["evicted"]), _count))
-    if resource is not None:
-        title = f"LOST {hours_unit(resource)}"
-        columns.append(Column(title, of(lambda jobs: _hours(jobs.lost, resource)), _decimal))
+    if with_moves:
+        columns.append(Column("MOVED", of(lambda jobs: jobs.preemptions["moved"]), _count))
+    if resource is None:
+        return columns
+    unit = hours_unit(resource)
+    columns.append(Column(f"LOST {unit}", of(lambda jobs: _hours(jobs.lost, resource)), _decimal))
+    if with_moves:
+        by_moves = of(lambda jobs: _hours(jobs.lost_by_cause["moved"], resource))
+        columns.append(Column(f"LOST BY MOVES {unit}", by_moves, _decimal))
     return columns
 
 
@@ -78,8 +95,7 @@ def cluster_columns(resource: str | None) -> list[Column]:
     columns = [
         Column("JOBS", lambda summary: summary.of_cluster.submitted, _count),
         Column("DONE", lambda summary: summary.of_cluster.finished, _count),
-        Column("MEAN WAIT", lambda summary: summary.of_cluster.wait.mean_ms, length_text),
-        Column("P90 WAIT", lambda summary: summary.of_cluster.wait.p90_ms, length_text),
+        *_wait_columns(lambda summary: summary.of_cluster),
         Column("MAKESPAN", lambda summary: summary.of_cluster.makespan_ms, length_text),
         Column("EVICTED", lambda summary: summary.of_cluster.preemptions["evicted"], _count),
         Column("MOVED", lambda summary: summary.of_cluster.preemptions["moved"], _count),
@@ -96,12 +112,35 @@ def cluster_columns(resource: str | None) -> list[Column]:
             lambda summary: summary.of_cluster.utilisation[resource],
             _percent,
         ),
+        Column(
+            f"{short_name(resource)} GOODPUT",
+            lambda summary: summary.of_cluster.goodput[resource],
+            _percent,
+        ),
         Column("JAIN", lambda summary: summary.of_cluster.jain[resource], _ratio),
         Column(
             f"WORST DEFICIT {unit}",
             lambda summary: _hours(summary.of_cluster.worst_deficit, resource),
             _decimal,
         ),
+    ]
+
+
+def _wait_columns(jobs_of: Callable[[Summary], JobMeasures]) -> list[Column]:
+    """Return the waits, which are lower bounds where a job never started."""
+
+    def is_bound(summary: Summary) -> bool:
+        return jobs_of(summary).unstarted.jobs > 0
+
+    def mean_ms(summary: Summary) -> float | None:
+        return jobs_of(summary).wait_at_least.mean_ms
+
+    def p90_ms(summary: Summary) -> float | None:
+        return jobs_of(summary).wait_at_least.p90_ms
+
+    return [
+        Column("MEAN WAIT", mean_ms, length_text, is_bound),
+        Column("P90 WAIT", p90_ms, length_text, is_bound),
     ]
 
 
@@ -144,15 +183,12 @@ def runs_text(runs: Sequence[StoredRun], *, wide: bool) -> str:
     abouts = [run.about for run in runs]
     summaries = [run.summary for run in runs]
     resource = main_resource(summaries)
-    queues = list(tree(abouts[0].parents))
-    head = ["QUEUE", *(column.title for column in queue_columns("", resource))]
-    rows = [
-        [
-            "  " * depth + name,
-            *(cell(column, summaries) for column in queue_columns(name, resource)),
-        ]
-        for name, depth in queues
-    ]
+    moves = has_moves(summaries)
+    head = ["QUEUE", *(each.title for each in queue_columns("", resource, with_moves=moves))]
+    rows = []
+    for name, depth in tree(abouts[0].parents):
+        columns = queue_columns(name, resource, with_moves=moves)
+        rows.append(["  " * depth + name, *(cell(column, summaries) for column in columns)])
     cluster = cluster_columns(resource)
     of_cluster = [
         ["CLUSTER", *(column.title for column in cluster)],

@@ -26,3 +26,8 @@ class SimulationRules(msgspec.Struct, frozen=True, kw_only=True):
     grace_ms: int = 0  # from the eviction of a pod until it has stopped
     delays: Delays = Delays()
     faults: Faults | None = None  # None: every order is done at once
+
+    @property
+    def period_ms(self) -> int:
+        """The longest time from a change to the next cycle."""
+        return self.at_most_every_ms if self.every_ms is None else self.every_ms

@@ -1,8 +1,10 @@
 """Fairness over time: what backlogged queues received, and what they were entitled to meanwhile.
 
-A queue is backlogged while it requests more than it holds; only that time counts. Between two
-changes everything is constant, so both sums grow along straight lines: a deficit is largest where a
-line ends, and the moment at which a line becomes fair can be computed. All of it is exact.
+A queue is backlogged while it requests more than it holds; only that time counts, and without
+contention only what exceeds one planning period: until then it may just wait for the next cycle.
+Between two changes everything is constant, so both sums grow along straight lines: a deficit is
+largest where a line ends, and the moment at which a line becomes fair can be computed. All of it is
+exact.
 """
 
 
@@ -35,6 +37,7 @@ class BackloggedTime:
         self.span_ms = self.received = self.entitled = self.capacity = self.worst_deficit = 0
         self.is_open = False  # whether it is backlogged now
         self.to_fairness = TimeToFairness()
+        self._counts_from_ms = 0  # until then it may just wait for the next cycle
         self._since_ms = self._held_now = self._due_now = self._capacity_now = 0
         self.is_judged = False  # whether it was backlogged in the contention of now
         self._begun_ms = 0  # when that began; the rest is since then
@@ -54,6 +57,11 @@ class BackloggedTime:
         self._capacity_now = capacity
         return True
 
+    def count_from(self, at_ms: int, counts_from_ms: int) -> None:
+        """From now on let only the time from *counts_from_ms* on count."""
+        self.pass_until(at_ms)
+        self._counts_from_ms = counts_from_ms
+
     def close(self, at_ms: int) -> None:
         """Let it not be backlogged from now on."""
         self.pass_until(at_ms)
@@ -63,9 +71,11 @@ class BackloggedTime:
         """Count the time until now, in which nothing changed."""
         if not self.is_open:
             return
-        since_ms = self._since_ms
-        passed_ms = at_ms - since_ms
+        since_ms = max(self._since_ms, self._counts_from_ms)
         self._since_ms = at_ms
+        passed_ms = at_ms - since_ms
+        if passed_ms <= 0:
+            return
         self.span_ms += passed_ms
         self.received += self._held_now * passed_ms
         self.entitled += self._due_now * passed_ms
@@ -80,7 +90,7 @@ class BackloggedTime:
 
         It was fair until now: with no backlogged time no queue is behind.
         """
-        self.pass_until(at_ms)
+        self.count_from(at_ms, at_ms)
         self.is_judged = True
         self._begun_ms = self._fair_since_ms = begun_ms
         self._ahead = self._room = 0

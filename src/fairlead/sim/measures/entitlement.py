@@ -4,7 +4,11 @@ The cluster is divided without regard to past use: guarantees first, the rest by
 queues that request more, and no queue gets more than it requests or may hold. Under rules without
 weights all queues weigh the same. So the same work can be compared under different rules; what a
 rule set itself calls a fair share is another number. Entitlement changes only with requests and
-capacity, so it is known exactly at all times, at a cost that grows with what changed.
+capacity, so it is known at all times, at a cost that grows with what changed.
+
+A share is divided exactly and rounded down to a base unit, such as a thousandth of a GPU: a third
+of 16 GPUs is 5.333 for each of three queues. To hand out what rounding leaves, in whole GPUs or in
+base units, would favour one of several equal queues for as long as they wait.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +21,6 @@ from fairlead.fairness.division_tree import DivisionTree, ShareQueue
 from fairlead.fairness.division_weights import common_scale
 from fairlead.fairness.kept_shares import KeptShares
 from fairlead.model.axes import Amounts, Limits, QueueName
-from fairlead.model.quantity import scale_of
 from fairlead.model.state import ClusterState
 
 
@@ -59,8 +62,8 @@ class EntitlementFollower:
         self._paths: dict[QueueName, list[QueueName]] = {}  # of those that were asked for
         self._demand = {name: self._demand_of(name) for name in names}
         tree = DivisionTree.from_queues(self._share_queues(names))
-        units = [1 if resource == "cpu" else scale_of(resource) for resource in state.resources]
-        self._shares = KeptShares(tree, self._total, units=units)
+        units = [1] * len(state.resources)
+        self._shares = KeptShares(tree, self._total, units=units, leftovers=False)
 
     def everything(self, now_ms: int) -> EntitlementChange:
         """Return the entitlement and the demand of every queue, by the last change."""

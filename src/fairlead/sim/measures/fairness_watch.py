@@ -50,8 +50,12 @@ class ContendedTime:
 class FairnessWatch:
     """Is called whenever something changed, and writes into the books of the queues."""
 
-    def __init__(self, books: QueueBooks, capacity: LevelTable) -> None:
-        """Watch *books*, which others keep up to date, as they do *capacity*."""
+    def __init__(self, books: QueueBooks, capacity: LevelTable, period_ms: int) -> None:
+        """Watch *books*, which others keep up to date, as they do *capacity*.
+
+        Without contention a queue may wait for *period_ms* before it counts as backlogged.
+        """
+        self._period_ms = period_ms
         self._books = books
         self._capacity = capacity
         self.contended = [ContendedTime() for _ in capacity.levels]
@@ -82,7 +86,10 @@ class FairnessWatch:
             is_contended = self._is_contended(resource, queues)
             if contended.since_ms is not None and not is_contended:
                 contended.end(at_ms)
-            judged = self._go_on(at_ms, resource, changed)
+                for backlog in self._open[resource].values():
+                    backlog.count_from(at_ms, at_ms + self._period_ms)
+            counts_from_ms = at_ms if is_contended else at_ms + self._period_ms
+            judged = self._go_on(at_ms, resource, changed, counts_from_ms)
             if is_contended:
                 if contended.since_ms is None:
                     contended.begin(at_ms)
@@ -99,9 +106,12 @@ class FairnessWatch:
                 contended.end(at_ms)
 
     def _go_on(
-        self, at_ms: int, resource: int, queues: Collection[int]
+        self, at_ms: int, resource: int, queues: Collection[int], counts_from_ms: int
     ) -> Collection[BackloggedTime]:
-        """Let *queues* be backlogged or not, as their books say; return the changed backlogs."""
+        """Let *queues* be backlogged or not, as their books say; return the changed backlogs.
+
+        The time of new ones counts from *counts_from_ms* on.
+        """
         books, backlogs, opened = self._books, self._backlogs[resource], self._open[resource]
         held, demanded = books.held.levels[resource], books.demand.table.levels[resource]
         due, capacity = books.entitled.table.levels[resource], self._capacity_then[resource]
@@ -109,8 +119,10 @@ class FairnessWatch:
         for index in queues:
             if demanded[index] > held[index]:
                 backlog = backlogs[index]
-                if backlog.open(at_ms, held[index], due[index], capacity):
+                if index not in opened:
                     opened[index] = backlog
+                    backlog.count_from(at_ms, counts_from_ms)
+                if backlog.open(at_ms, held[index], due[index], capacity):
                     changed.append(backlog)
             elif index in opened:
                 opened.pop(index).close(at_ms)

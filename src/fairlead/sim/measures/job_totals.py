@@ -7,11 +7,15 @@ are put together in the end.
 
 from array import array
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from math import inf
+from typing import Final, NamedTuple, get_args
 
 from fairlead.model.axes import Amounts
 from fairlead.sim.engine.events import Cause
 from fairlead.sim.engine.job import Job
+from fairlead.sim.measures.queue_on_share import JobOnShare
+
+CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
 
 class JobTotals:
@@ -20,14 +24,14 @@ class JobTotals:
     def __init__(self, resources: int) -> None:
         """No jobs yet."""
         self.submitted = self.finished = 0
-        self.unstarted = self.unstarted_ms = self.oldest_unstarted_ms = 0
         self.first_submit_ms: int | None = None
         self.last_finish_ms: int | None = None
-        self.waits_ms = array("q")
+        self.waits_ms = array("q")  # of jobs that started
+        self.ages_ms = array("q")  # of jobs that had not started at the end
         self.slowdowns = array("d")
         self.finish_time_fairness = array("d")
         self.allocated = [0] * resources
-        self.lost = [0] * resources
+        self.lost: dict[Cause, list[int]] = {cause: [0] * resources for cause in CAUSES}
         self.stops: dict[Cause, int] = {}
         self.stopped_pods: dict[Cause, int] = {}
 
@@ -41,8 +45,9 @@ class JobTotals:
         """Count that pods of a job lost their places; *lost_ms* is pod time of work."""
         self.stops[cause] = self.stops.get(cause, 0) + 1
         self.stopped_pods[cause] = self.stopped_pods.get(cause, 0) + pods
+        lost = self.lost[cause]
         for resource, amount in enumerate(requests):
-            self.lost[resource] += amount * lost_ms
+            lost[resource] += amount * lost_ms
 
     def add_allocated(self, requests: Amounts, held_ms: int) -> None:
         """Count the pod time that a job had a place until it was done, or until the end."""
@@ -58,28 +63,25 @@ class JobTotals:
         if fairness is not None:
             self.finish_time_fairness.append(fairness)
 
-    def leave_unstarted(self, age_ms: int) -> None:
-        """Count a job that had not started at the end."""
-        self.unstarted += 1
-        self.unstarted_ms += age_ms
-        self.oldest_unstarted_ms = max(self.oldest_unstarted_ms, age_ms)
+    def lost_in_all(self) -> list[int]:
+        """The resource-time of work that was lost, whatever the cause."""
+        return [sum(amounts) for amounts in zip(*self.lost.values(), strict=True)]
 
     def merge(self, other: "JobTotals") -> None:
         """Count all jobs of *other* too; a job must not be in both."""
         self.submitted += other.submitted
         self.finished += other.finished
-        self.unstarted += other.unstarted
-        self.unstarted_ms += other.unstarted_ms
-        self.oldest_unstarted_ms = max(self.oldest_unstarted_ms, other.oldest_unstarted_ms)
         submits = [self.first_submit_ms, other.first_submit_ms]
         finishes = [self.last_finish_ms, other.last_finish_ms]
         self.first_submit_ms = min((ms for ms in submits if ms is not None), default=None)
         self.last_finish_ms = max((ms for ms in finishes if ms is not None), default=None)
         self.waits_ms.extend(other.waits_ms)
+        self.ages_ms.extend(other.ages_ms)
         self.slowdowns.extend(other.slowdowns)
         self.finish_time_fairness.extend(other.finish_time_fairness)
         self.allocated = [a + b for a, b in zip(self.allocated, other.allocated, strict=True)]
-        self.lost = [a + b for a, b in zip(self.lost, other.lost, strict=True)]
+        for cause, lost in other.lost.items():
+            self.lost[cause] = [a + b for a, b in zip(self.lost[cause], lost, strict=True)]
         for cause, times in other.stops.items():
             self.stops[cause] = self.stops.get(cause, 0) + times
             self.stopped_pods[cause] = self.stopped_pods.get(cause, 0) + other.stopped_pods[cause]
@@ -104,7 +106,7 @@ class JobRecord:
         self.path = path
         self.totals = totals  # of the jobs that it is counted with
         self.has_started = False
-        self.entitled: Amounts | None = None  # its queue's, when it came
+        self.on_share: JobOnShare | None = None  # None: it takes no part in that model
         self._pods = 0
         self._moment = 0
 
@@ -125,21 +127,17 @@ class JobRecord:
         took_ms = finish_ms - self.job.submit_ms
         return max(1.0, took_ms / max(self.job.run_ms, SHORTEST_RUN_MS))
 
-    def finish_time_fairness(self, finish_ms: int) -> float | None:
-        """How many times longer it took than with what was due to its queue, and that alone.
+    def come_on_share(self, entitled: Amounts) -> JobOnShare | None:
+        """Take part in the model of its queue, to which so much is due now.
 
-        None where that time is not known or has no end: no entitlement was given, nothing
-        is due of what the job asks for, or there is nothing to run.
+        None if there is nothing to compare: nothing to run, or nothing due of what it requests.
         """
-        if not self.job.run_ms or self.entitled is None:
-            return None
-        stretch = 1.0
-        for amount, entitled in zip(self.requests, self.entitled, strict=True):
-            if amount:
-                if not entitled:
-                    return None
-                stretch = max(stretch, amount * self.job.pods / entitled)
-        return (finish_ms - self.job.submit_ms) / (self.job.run_ms * stretch)
+        requested = tuple([amount * self.job.pods for amount in self.requests])
+        is_due = all(due or not amount for amount, due in zip(requested, entitled, strict=True))
+        if self.job.run_ms != 0 and is_due:
+            run_ms = inf if self.job.run_ms is None else self.job.run_ms
+            self.on_share = JobOnShare(requested, run_ms)
+        return self.on_share
 
 
 class Names(NamedTuple):

@@ -6,15 +6,15 @@ machine numbers for each job, and the buckets of the series.
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import fsum
-from typing import Any, TypeVar, get_args
+from math import fsum, inf
+from operator import sub
+from typing import Any, TypeVar
 
 from msgspec.structs import asdict
 
 from fairlead.model.axes import Amounts
 from fairlead.sim.engine.events import (
     CapacityChanged,
-    Cause,
     Evicted,
     Finished,
     SimulationEvent,
@@ -25,8 +25,9 @@ from fairlead.sim.engine.events import (
 from fairlead.sim.measures.backlogged_time import BackloggedTime, TimeToFairness
 from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.measures.fairness_watch import ContendedTime, FairnessWatch
-from fairlead.sim.measures.job_totals import JobGroups, JobRecord, JobTotals
+from fairlead.sim.measures.job_totals import CAUSES, JobGroups, JobRecord, JobTotals
 from fairlead.sim.measures.queue_books import LevelTable, QueueBook, QueueBooks
+from fairlead.sim.measures.queue_on_share import QueueOnShare
 from fairlead.sim.measures.series import MOST_BUCKETS, Series, SeriesRecorder
 from fairlead.sim.measures.summary import (
     Backlogged,
@@ -73,7 +74,6 @@ def quantile(ordered: Sequence[Number], percent: int) -> Number | None:
     return ordered[max(rank, 1) - 1]
 
 
-CAUSES: tuple[Cause, ...] = get_args(Cause)
 Value = TypeVar("Value")
 
 
@@ -91,23 +91,29 @@ class Summariser:
 
     def of_jobs(self, totals: JobTotals) -> JobMeasures:
         """The measures of a group of jobs. Cost: O(n log n) for n jobs."""
+        lost = totals.lost_in_all()
         return JobMeasures(
             submitted=totals.submitted,
             finished=totals.finished,
             wait=_waits(totals.waits_ms),
+            wait_at_least=_waits(totals.waits_ms + totals.ages_ms),
             unstarted=Unstarted(
-                jobs=totals.unstarted,
-                total_age_ms=totals.unstarted_ms,
-                oldest_ms=totals.oldest_unstarted_ms if totals.unstarted else None,
+                jobs=len(totals.ages_ms),
+                total_age_ms=sum(totals.ages_ms),
+                oldest_ms=max(totals.ages_ms, default=None),
             ),
             slowdown=_ratios(totals.slowdowns),
             finish_time_fairness=_ratios(totals.finish_time_fairness),
             makespan_ms=_makespan_ms(totals),
             allocated=self._by_resource(totals.allocated),
             utilisation=self._by_resource(map(_ratio, totals.allocated, self._capacity)),
+            goodput=self._by_resource(
+                map(_ratio, map(sub, totals.allocated, lost), self._capacity)
+            ),
             preemptions={cause: totals.stops.get(cause, 0) for cause in CAUSES},
             preempted_pods={cause: totals.stopped_pods.get(cause, 0) for cause in CAUSES},
-            lost=self._by_resource(totals.lost),
+            lost=self._by_resource(lost),
+            lost_by_cause={cause: self._by_resource(totals.lost[cause]) for cause in CAUSES},
         )
 
     def of_queue(
@@ -241,18 +247,20 @@ class Measures:
         *,
         start_ms: int = 0,
         horizon_ms: int | None = None,
+        period_ms: int = 0,
         most_buckets: int = MOST_BUCKETS,
     ) -> None:
         """Measure *resources* of the queues of *parents*, which has every queue of a job.
 
         *horizon_ms* is how long the simulation is to last, where that is known: it only spares
-        the work of making long buckets out of short ones.
+        the work of making long buckets out of short ones. *period_ms* is the longest time from a
+        change to the next cycle.
         """
         self._resources = resources
         self._start_ms = self._now_ms = start_ms
         self._capacity = LevelTable(1, len(resources))
         self._books = QueueBooks(parents, len(resources))
-        self._watch = FairnessWatch(self._books, self._capacity)
+        self._watch = FairnessWatch(self._books, self._capacity, period_ms)
         bucket_ms = FIRST_BUCKET_MS if horizon_ms is None else -(-horizon_ms // most_buckets)
         self._recorder = SeriesRecorder(
             self._books,
@@ -263,8 +271,11 @@ class Measures:
         )
         self._groups = JobGroups(len(resources))
         self._live: dict[str, JobRecord] = {}
+        self._on_share: dict[int, QueueOnShare] = {}  # of queues that ever had a job
         # Of this moment, and judged only when all that happens in it is known:
         self._newcomers: list[JobRecord] = []
+        self._leavers: list[JobRecord] = []
+        self._due_changed: set[int] = set()  # queues
         self._touched: set[int] = set()  # queues with other amounts held, requested or due
         self._is_due_known = False
         self._is_judged = True  # whether nothing has happened in it yet
@@ -293,7 +304,8 @@ class Measures:
         self._is_judged = False
         self._is_due_known = True
         if change.entitled:
-            books.entitled.give(at_ms, change.entitled, touched)
+            books.entitled.give(at_ms, change.entitled, self._due_changed)
+            touched |= self._due_changed
         if change.demand:
             books.demand.give(at_ms, change.demand, touched)
         if change.fair_share:
@@ -312,7 +324,7 @@ class Measures:
         for record in self._live.values():
             record.totals.add_allocated(record.requests, record.held_ms(at_ms))
             if not record.has_started:
-                record.totals.leave_unstarted(at_ms - record.job.submit_ms)
+                record.totals.ages_ms.append(at_ms - record.job.submit_ms)
         self._live.clear()
         return self._summary(at_ms), series
 
@@ -328,15 +340,46 @@ class Measures:
         """Compare what queues have with what is due, now that all of this moment is known."""
         self._watch.look(self._now_ms, self._touched)
         if self._is_due_known:
-            for record in self._newcomers:
-                record.entitled = self._entitled_now(record)
+            self._change_model()
         self._newcomers.clear()
+        self._leavers.clear()
         self._touched.clear()
+        self._due_changed.clear()
         self._is_judged = True
 
-    def _entitled_now(self, record: JobRecord) -> Amounts:
-        index = record.path[0]
+    def _change_model(self) -> None:
+        """Bring the model of each queue on its share up to what is now.
+
+        Its times count from the start, so that fractions of a ms are the same whenever that is.
+        """
+        at_ms, models = self._now_ms - self._start_ms, self._on_share
+        for record in self._leavers:
+            if record.on_share is not None:
+                models[record.path[0]].remove(at_ms, record.on_share)
+        for index in self._due_changed & models.keys():
+            models[index].set_due(at_ms, self._entitled_now(index))
+        for record in sorted(self._newcomers, key=lambda each: each.job.name):
+            if record.job.name not in self._live:
+                continue  # it is done already
+            index = record.path[0]
+            entitled = self._entitled_now(index)
+            if index not in models:
+                models[index] = QueueOnShare(entitled)
+            job = record.come_on_share(entitled)
+            if job is not None:
+                models[index].add(at_ms, job)
+
+    def _entitled_now(self, index: int) -> Amounts:
         return tuple([row[index] for row in self._books.entitled.table.levels])
+
+    def _finish_time_fairness(self, record: JobRecord) -> float | None:
+        """How many times longer a job took than on the share of its queue; None: not defined."""
+        if record.on_share is None:
+            return None
+        model, now_ms = self._on_share[record.path[0]], self._now_ms - self._start_ms
+        submit_ms = record.job.submit_ms - self._start_ms
+        alone_ms = model.ends_ms(now_ms, record.on_share) - submit_ms
+        return (now_ms - submit_ms) / alone_ms if alone_ms < inf else None
 
     def _submit(self, event: Submitted) -> None:
         job = event.job
@@ -369,7 +412,8 @@ class Measures:
         self._hold(at_ms, record, -event.pods)
         totals = record.totals
         totals.add_allocated(record.requests, record.held_ms(at_ms))
-        totals.finish(at_ms, record.slowdown(at_ms), record.finish_time_fairness(at_ms))
+        totals.finish(at_ms, record.slowdown(at_ms), self._finish_time_fairness(record))
+        self._leavers.append(record)
 
     def _hold(self, at_ms: int, record: JobRecord, pods: int) -> None:
         """Let a job have places for so many pods more (or fewer)."""

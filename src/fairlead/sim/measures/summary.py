@@ -11,7 +11,7 @@ import msgspec
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
-    """From submission to the first start, of the jobs that started."""
+    """From submission to the first start."""
 
     jobs: int
     total_ms: int
@@ -72,16 +72,19 @@ class JobMeasures(msgspec.Struct, frozen=True, kw_only=True):
 
     submitted: int
     finished: int
-    wait: Waits
+    wait: Waits  # of the jobs that started
+    wait_at_least: Waits  # of all: a job that never started waited until the end at least
     unstarted: Unstarted
     slowdown: Ratios
     finish_time_fairness: Ratios
     makespan_ms: int | None
     allocated: dict[str, int]
     utilisation: dict[str, float | None]  # allocated, as a part of the cluster's capacity
+    goodput: dict[str, float | None]  # the same without what was lost
     preemptions: dict[str, int]  # by cause: how often pods of a job lost their places
     preempted_pods: dict[str, int]
     lost: dict[str, int]  # resource-time of work that had to be done anew
+    lost_by_cause: dict[str, dict[str, int]]  # the same by cause, then by resource
 
 
 class QueueMeasures(JobMeasures, frozen=True, kw_only=True):

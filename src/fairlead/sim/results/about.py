@@ -10,7 +10,7 @@ from fairlead.errors import ResultError
 from fairlead.policy.contract import PolicyName
 
 FORMAT: Final = "fairlead-simulation"
-VERSION: Final = 2
+VERSION: Final = 3
 
 RESULT_FILE: Final = "result.json"
 PAGE_FILE: Final = "report.html"

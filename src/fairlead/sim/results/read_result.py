@@ -36,7 +36,7 @@ from fairlead.sim.results.files import check_sums, damaged, read_json
 from fairlead.sim.results.job_table import JobRow, read_jobs
 from fairlead.sim.results.series_table import read_series
 
-_BY_CAUSE: Final = ("preemptions", "preempted_pods")
+_BY_CAUSE: Final = ("preemptions", "preempted_pods", "lost_by_cause")
 _CAUSES: Final = frozenset(get_args(Cause))
 
 
@@ -96,6 +96,7 @@ def _by_resource(row: JobMeasures) -> Iterator[Mapping[str, object]]:
         value = getattr(row, field)
         if isinstance(value, dict) and field not in _BY_CAUSE:
             yield value
+    yield from row.lost_by_cause.values()
 
 
 class StoredRun:

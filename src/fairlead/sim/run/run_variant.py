@@ -111,7 +111,11 @@ class _Run:
         self._parents = measured_queues(scenario, prepared.state)
         check_texts(self._parents)
         self._measures = Measures(
-            self._resources, self._parents, start_ms=rules.start_ms, horizon_ms=horizon_ms
+            self._resources,
+            self._parents,
+            start_ms=rules.start_ms,
+            horizon_ms=horizon_ms,
+            period_ms=rules.period_ms,
         )
         self._shares = ShareFollower(
             self._measures,
