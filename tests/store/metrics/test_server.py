@@ -2,8 +2,9 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection
 
 import pytest
@@ -94,12 +95,62 @@ def _soon_served(port: int) -> bool:
 
 
 def test_a_caller_that_says_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_server._Handler, "timeout", 0.05)
+    monkeypatch.setattr(metrics_server, "TIME_LIMIT_S", 0.05)
     with (
         serving(MetricsServer("127.0.0.1", 0, lambda: b"")) as port,
         socket.create_connection(("127.0.0.1", port), timeout=30) as silent,
     ):
         assert silent.recv(1) == b""
+
+
+def test_50_callers_that_drip_do_not_keep_a_scrape_out() -> None:
+    with (
+        serving(MetricsServer("127.0.0.1", 0, lambda: b"x 1.0\n")) as port,
+        ExitStack() as stack,
+    ):
+        for _ in range(50):
+            slow = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            slow.sendall(b"GET /metrics HTTP/1.1\r\nX: ")
+        begun_s = time.monotonic()
+        assert get(port, "/metrics") == (200, b"x 1.0\n")
+        assert time.monotonic() - begun_s < metrics_server.TIME_LIMIT_S / 2
+
+
+def test_a_request_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A letter every 20 ms would never be late by itself."""
+    monkeypatch.setattr(metrics_server, "TIME_LIMIT_S", 0.2)
+    with (
+        serving(MetricsServer("127.0.0.1", 0, lambda: b"")) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=0.02) as slow,
+    ):
+        for _ in range(500):
+            try:
+                slow.sendall(b"G")
+                if not slow.recv(1):
+                    return
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                return
+    pytest.fail("the server still reads after 10 s")
+
+
+def test_an_answer_that_is_taken_slowly_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "TIME_LIMIT_S", 0.2)
+    body = bytes(2**26)  # more than the buffers of both ends hold
+    with (
+        serving(MetricsServer("127.0.0.1", 0, lambda: body)) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=30) as slow,
+    ):
+        slow.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        taken = 0
+        with suppress(ConnectionError):
+            for _ in range(200):
+                taken += len(slow.recv(1))
+                time.sleep(0.005)
+            while piece := slow.recv(2**20):
+                taken += len(piece)
+    assert taken < len(body)
 
 
 def test_an_address_that_is_taken_is_told() -> None:
