@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from decimal import Decimal
 from http.client import HTTPConnection
 
 import pytest
@@ -182,7 +183,7 @@ class Input:
 
     def __init__(self) -> None:
         self.number = 1
-        self.wrong: FairleadError | None = None
+        self.wrong: Exception | None = None
 
     def read(self) -> Sequence[Family]:
         if self.wrong is not None:
@@ -229,6 +230,33 @@ def test_a_broken_input_leaves_the_numbers_and_is_told_once() -> None:
         "another mistake",
         "the input can be read again",
     ]
+
+
+def test_a_defect_leaves_the_last_numbers_and_is_told_once() -> None:
+    source = Input()
+    told: list[str] = []
+    metrics = LastGoodMetrics(source.read(), source.read, told.append)
+    source.wrong = KeyError("quota")
+    with serving(MetricsServer("127.0.0.1", 0, metrics.answer)) as port:
+        for _ in range(2):
+            status, text = get(port, "/metrics")
+            numbers = scraped(text.decode())
+            assert (status, numbers["x"][()], numbers["fairlead_input_errors"][()]) == (200, 1, 1)
+        assert [each.splitlines()[-1] for each in told] == [
+            "a defect of Fairlead, please report it: KeyError('quota')"
+        ]
+        source.wrong = None
+        assert get(port, "/metrics")[0] == 200
+    assert told[1:] == ["the input can be read again"]
+
+
+def test_numbers_that_cannot_be_written_leave_the_last_ones() -> None:
+    def read() -> Sequence[Family]:
+        return [Family(name="x", meaning="m", samples=(((), Decimal("sNaN")),))]
+
+    metrics = LastGoodMetrics([single("x", "m", 1)], read, lambda _message: None)
+    numbers = scraped(metrics.answer().decode())
+    assert (numbers["x"][()], numbers["fairlead_input_errors"][()]) == (1, 1)
 
 
 def test_the_input_is_read_by_one_caller_at_a_time() -> None:
