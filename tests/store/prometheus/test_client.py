@@ -86,6 +86,10 @@ ODD_ANSWERS: dict[str, tuple[Response, str]] = {
         success({"resultType": "matrix", "result": [{"metric": {}, "values": [[1e308, "1"]]}]}),
         "a sample of a time that no clock shows",
     ),
+    "the same series twice": (
+        success({"resultType": "matrix", "result": [{"metric": {}, "values": [[1, "1"]]}] * 2}),
+        "answered with two series of the same labels",
+    ),
     "a time that is a text": (
         success({"resultType": "matrix", "result": [{"metric": {}, "values": [["1", "1"]]}]}),
         "that is no answer of Prometheus",
