@@ -5,6 +5,7 @@
 #   ARGS='-k tidy'      more arguments for test, test-exhaustive, bench, bench-sim and soak
 #   JOBS=1              how many processes run the tests (else one per core, at most 8)
 #   POINTS=1000         how often soak kills a writer of the record of use
+#   FUZZ_SECONDS=3600   how long soak attacks each of the four doors
 
 PYTHON ?=
 VENV ?= .venv
@@ -61,8 +62,11 @@ bench: $(installed) ## measure against the goals
 bench-sim: $(installed) ## measure one long simulation, for minutes; ARGS='--policy kai --days 3'
 	@$(python) -m bench.simulated_month $(ARGS)
 
-soak: $(installed) ## look for preemptions without end in ten million worlds, for hours, and kill writers
+soak: $(installed) ## look for preemptions without end, kill writers and attack the doors, for hours
 	@$(python) -m tests.store.crashes --points $(or $(POINTS),1000)
+	@for door in manifests plans store http; do \
+		$(python) -m tests.fuzz.$$door --seconds $(or $(FUZZ_SECONDS),3600) || exit 1; \
+	done
 	@$(python) -m tests.policy.kueue.loops --worlds 10000000 --jobs 2 $(ARGS)
 
 clean: ## remove the environments and all caches

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.usage.lanes import TOO_MUCH, WIDTH, Lanes
-from fairlead.usage.timeline import GROWN_BITS
 
 LANES = Lanes(3)
 LARGEST = 2 ** (WIDTH - 1) - 1  # the smallest is one further from 0
@@ -38,11 +37,9 @@ def test_one_operation_is_done_to_every_lane(
 
 
 @given(rows=st.lists(triples, max_size=4))
-def test_wholes_are_rounded_down(rows: list[tuple[int, int, int]]) -> None:
-    packed = [LANES.packed(row) for row in rows]
-    expected = [[row[lane] >> GROWN_BITS for row in rows] for lane in range(3)]
-    assert LANES.columns_of_wholes(packed) == expected
-    assert [LANES.wholes(each) for each in packed] == list(zip(*expected, strict=True))
+def test_columns_are_what_is_in_each_lane(rows: list[tuple[int, int, int]]) -> None:
+    expected = [[row[lane] for row in rows] for lane in range(3)]
+    assert LANES.columns([LANES.packed(row) for row in rows]) == expected
 
 
 @given(values=triples, times=st.integers(0, 300))
@@ -60,13 +57,13 @@ def test_numbers_come_back_from_bytes(rows: list[tuple[int, ...]]) -> None:
 def test_numbers_without_lanes_come_back() -> None:
     none = Lanes(0)
     assert none.from_bytes(none.to_bytes([0, 0])) == [0, 0]
-    assert none.values(0) == none.wholes(0) == ()
+    assert none.values(0) == ()
 
 
 def test_largest_sums_stay_in_their_lane() -> None:
     """As many holders as there may be, each with the largest amount for the longest time."""
     holders, weight = 2**24, 2**114
-    used = (TOO_MUCH - 1) * weight * holders << GROWN_BITS
+    used = (TOO_MUCH - 1) * weight * holders
     granted = used  # a grant is as large as an amount, and its time weighs as much
     assert used + granted <= LARGEST
     assert -granted >= -LARGEST - 1

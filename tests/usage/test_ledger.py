@@ -17,6 +17,7 @@ from fairlead.usage.entries import (
 )
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.queue_use import QueueUse
+from fairlead.usage.running_sum import MOST_LINES
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Cron, Sliding, Tumbling, Window
 
@@ -81,6 +82,23 @@ def test_24_of_100_gpu_hours_are_0_24() -> None:
     usage = ledger.usage(10 * HOUR)
     assert usage.capacity == (100 * HOUR,)
     assert usage.unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("end", "inside"),
+    [(100, 24), (55, 24), (6, 24), (3, 12), (1.5, 6), (0.25, 1), (0, 0)],
+)
+def test_24_of_100_gpu_hours_are_0_24_wherever_in_the_window_they_lie(
+    end: float, inside: int
+) -> None:
+    """One GPU for 100 hours; 4 others held for 6 hours, *end* hours after the window begins."""
+    ledger = Ledger(("gpu",), Sliding(100 * HOUR))
+    now = 200.25  # so the window does not begin at a round moment
+    begin = now - 100 + end - 6
+    for entry in (capacity(0, 1), held(begin, 4), held(begin + 6, 0)):
+        ledger.take(entry)
+    assert gpu_hours(ledger, now) == inside
+    assert part(ledger, now) == inside * 10_000_000
 
 
 @pytest.mark.parametrize("way", ["exact", "sampled"])
@@ -414,8 +432,7 @@ def test_a_half_life_of_nothing_is_refused(half_life_ms: int) -> None:
 
 
 def test_memory_is_bounded_however_many_changes_there_are() -> None:
-    """A window of 128 ms has 128 buckets: at most two more are kept, of 2,000 changes."""
-    ledger = ledger_of(window=Sliding(128))
-    for at_ms in range(2000):
+    ledger = ledger_of(window=Sliding(10**6))
+    for at_ms in range(3 * MOST_LINES):
         ledger.take(Held(at_ms=at_ms, queue=A, amounts=(at_ms % 3,)))
-    assert len(ledger._accounts[A].sums._old_offsets) <= 130
+    assert len(ledger._accounts[A].sums._edges_ms) <= MOST_LINES

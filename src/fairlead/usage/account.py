@@ -59,7 +59,7 @@ class Account:
             self.held.pop(user, None)
         self._set_levels(moment, lanes)
         if user:
-            self._sums_of(moment, user).set_levels(moment, lanes.packed(amounts))
+            self._sums_of(moment, lanes, user).set_levels(moment, lanes.packed(amounts))
 
     def set_guarantee(self, moment: Moment, lanes: Lanes, amounts: Limits) -> None:
         """From *moment* on *amounts* are guaranteed."""
@@ -80,7 +80,7 @@ class Account:
         for sums in self._queue_sums():
             sums.add(moment, granted)
         if entry.user:
-            self._sums_of(moment, entry.user).add(moment, granted)
+            self._sums_of(moment, lanes, entry.user).add(moment, granted)
 
     def forgive(self, moment: Moment) -> None:
         """Let all use before *moment* be as if never."""
@@ -120,8 +120,8 @@ class Account:
             above = tuple(map(above_guarantee, held, guarantee))
             self.above.set_levels(moment, lanes.packed(above))
 
-    def _sums_of(self, moment: Moment, user: str) -> RunningSum:
+    def _sums_of(self, moment: Moment, lanes: Lanes, user: str) -> RunningSum:
         sums = self.users.get(user)
         if sums is None:
-            sums = self.users[user] = RunningSum(moment)
+            sums = self.users[user] = RunningSum(moment, lanes.size)
         return sums

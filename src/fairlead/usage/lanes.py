@@ -10,7 +10,6 @@ than 2**(width - 1). How wide that has to be:
 
     a level or a grant         AMOUNT_BITS, see below
     times a weight of time     MARK_BITS, see `timeline`
-    in parts of a bucket       GROWN_BITS, see `timeline`
     of so many holders         HOLDER_BITS: more than fit into memory; or so many grants
     a sign, and twice as much  2, because there are levels and there are grants
 
@@ -25,13 +24,13 @@ from operator import lshift
 from struct import Struct
 from typing import Final
 
-from fairlead.usage.timeline import GROWN_BITS, MARK_BITS
+from fairlead.usage.timeline import MARK_BITS
 
 AMOUNT_BITS: Final = 140  # a little more than 40 digits, for lanes of whole bytes
 HOLDER_BITS: Final = 24
 MOST_DIGITS: Final = 40  # of an amount, or of a grant in amounts times milliseconds
 TOO_MUCH: Final = 10**MOST_DIGITS
-WIDTH: Final = AMOUNT_BITS + MARK_BITS + GROWN_BITS + HOLDER_BITS + 2
+WIDTH: Final = AMOUNT_BITS + MARK_BITS + HOLDER_BITS + 2
 
 
 class Lanes:
@@ -39,7 +38,7 @@ class Lanes:
 
     def __init__(self, count: int) -> None:
         """Prepare the masks and shifts."""
-        self._bytes = max(1, count) * WIDTH // 8  # of one number, even if it has no lanes
+        self.size = max(1, count) * WIDTH // 8  # of one number in bytes, even if it has no lanes
         self._shifts = range(0, count * WIDTH, WIDTH)
         self._mask = (1 << WIDTH) - 1
         self._half = 1 << (WIDTH - 1)
@@ -56,18 +55,12 @@ class Lanes:
         positive = number + self._halves
         return tuple([(positive >> shift & mask) - half for shift in self._shifts])
 
-    def wholes(self, number: int) -> tuple[int, ...]:
-        """The same of a sum in 2**-64, rounded down."""
-        return tuple(column[0] for column in self.columns_of_wholes([number]))
-
-    def columns_of_wholes(self, numbers: Iterable[int]) -> list[list[int]]:
-        """For each lane, what is in it in each of some sums in 2**-64, rounded down."""
-        halves = self._halves
-        positives = [number + halves for number in numbers]
-        mask, half = self._mask >> GROWN_BITS, self._half >> GROWN_BITS
+    def columns(self, numbers: Iterable[int]) -> list[list[int]]:
+        """For each lane, what is in it in each of the *numbers*."""
+        positives = [number + self._halves for number in numbers]
+        mask, half = self._mask, self._half
         return [
-            [(positive >> shift & mask) - half for positive in positives]
-            for shift in (shift + GROWN_BITS for shift in self._shifts)
+            [(positive >> shift & mask) - half for positive in positives] for shift in self._shifts
         ]
 
     def halved(self, number: int, times: int) -> int:
@@ -80,13 +73,13 @@ class Lanes:
 
         Lanes with negative values have borrowed from the next, and are written so.
         """
-        size = self._bytes
+        size = self.size
         return b"".join([each.to_bytes(size, "little", signed=True) for each in numbers])
 
     def from_bytes(self, data: bytes | bytearray) -> list[int]:
         """The numbers of which `to_bytes` made *data*."""
         whole = int.from_bytes
-        rows = Struct(f"{self._bytes}s").iter_unpack(data)
+        rows = Struct(f"{self.size}s").iter_unpack(data)
         return [whole(row, "little", signed=True) for (row,) in rows]
 
 

@@ -179,7 +179,9 @@ class Ledger:
         self._timeline.halve(state.base - self._timeline.base)
         self._last_gap = state.last_gap
         self._guaranteed_until_ms = dict(state.guaranteed_until_ms)
-        self._capacity = None if state.capacity is None else RunningSum.resumed(state.capacity)
+        self._capacity = (
+            None if state.capacity is None else RunningSum.resumed(state.capacity, self._lanes.size)
+        )
         self._accounts = {name: account.copy() for name, account in state.accounts.items()}
 
     def take(self, entry: Entry) -> None:
@@ -219,7 +221,7 @@ class Ledger:
         span = self._timeline.span(now_ms)
 
         def resource_time(sums: RunningSum) -> tuple[int, ...]:
-            weighted = self._lanes.wholes(sums.over(span))
+            weighted = self._lanes.values(sums.over(span))
             return tuple([self._timeline.resource_time(each, now_ms) for each in weighted])
 
         queues = {}
@@ -266,7 +268,7 @@ class Ledger:
             used = {name: account.above.over(span) for name, account in accounts}
         if parents is not None:
             used = lanes_with_inner_queues(used, parents)
-        columns = self._lanes.columns_of_wholes(used.values())
+        columns = self._lanes.columns(used.values())
         return billionths_by_column(used, columns, self._capacity_over(span))
 
     def unknown(self, now_ms: int) -> tuple[str, ...]:
@@ -280,7 +282,7 @@ class Ledger:
         """Make sums smaller, if marks of *at_ms* would be longer than a lane holds."""
         times = self._timeline.halvings_due(at_ms)
         if times:
-            mark_of = lru_cache(maxsize=None)(self._timeline.mark)  # all have the same buckets
+            mark_of = lru_cache(maxsize=None)(self._timeline.mark)  # many changed at once
             for sums in self._all_sums():
                 sums.halve(times, mark_of, self._lanes.halved)
             self._timeline.halve(times)
@@ -324,7 +326,8 @@ class Ledger:
         account = self._accounts.get(queue)
         if account is None:
             moment = self._moment(at_ms)
-            account = self._accounts[queue] = Account(RunningSum(moment), len(self.resources))
+            sums = RunningSum(moment, self._lanes.size)
+            account = self._accounts[queue] = Account(sums, len(self.resources))
             return account, moment
         if at_ms < account.sums.at_ms:
             _check_order(at_ms, account.sums.at_ms)
@@ -337,7 +340,7 @@ class Ledger:
 
     def _take_capacity(self, entry: Capacity) -> None:
         if self._capacity is None:
-            self._capacity = RunningSum(self._moment(entry.at_ms))
+            self._capacity = RunningSum(self._moment(entry.at_ms), self._lanes.size)
         _check_order(entry.at_ms, self._capacity.at_ms)
         self._capacity.set_levels(self._moment(entry.at_ms), self._lanes.packed(entry.amounts))
 
@@ -407,7 +410,7 @@ class Ledger:
     def _capacity_over(self, span: Span) -> Amounts:
         if self._capacity is None:
             return (0,) * len(self.resources)
-        return self._lanes.wholes(self._capacity.over(span))
+        return self._lanes.values(self._capacity.over(span))
 
 
 def check_amounts(amounts: Limits, resources: tuple[str, ...], *, may_lack: bool = False) -> None:

@@ -32,32 +32,26 @@ _LN2_WORK = 0xB17217F7D1CF79ABC9E3B39803F2
 _HALVINGS = 8  # the series converges fast near 0; squaring undoes each halving
 _TERMS = 10
 
-BUCKETS = 128  # in a sliding window
 HEADROOM = 8  # half-lives that the base stays behind the present
 MOST_HEADROOM = 40  # beyond it, the base moves
 MARK_BITS = POWER_BITS + MOST_HEADROOM + 2  # of the weight of an entry, at most
-GROWN_BITS = 64
 
 
 class Moment(NamedTuple):
-    """A time, its weight, and the roll-up bucket (or the window) that it falls in."""
+    """A time, its weight, and where windows begin that begin with it, or before it."""
 
     at_ms: int
     mark: int
-    edge_ms: int  # where the bucket begins
+    edge_ms: int  # the last moment, not after this one, where a window that matters may begin
     oldest_ms: int  # where a window that ends here begins
 
 
 class Span(NamedTuple):
-    """A window with the weights that its sums are made of."""
+    """Where a window begins, and the weights of its two ends."""
 
     begin_ms: int
     begin_mark: int
     end_mark: int
-    edge_ms: int  # where the bucket begins that the window begins in
-    edge_mark: int
-    edge_end_mark: int  # where that bucket ends
-    grown: int  # which part of that bucket was over by then, in 2**-64
 
 
 class Timeline:
@@ -75,9 +69,7 @@ class Timeline:
         self._resolution_ms = resolution_ms
         # In whole milliseconds, (begin, end] is [begin + 1, end + 1).
         self._shift_ms = 0 if resolution_ms is None else 1
-        self._width_ms: int | None = None  # of a bucket; None: a window is one
-        if isinstance(window, Sliding):
-            self._width_ms = -(-window.length_ms // BUCKETS)
+        self._slides = isinstance(window, Sliding)
         self.moment = lru_cache(maxsize=64)(self._moment)
         self.span = lru_cache(maxsize=16)(self._span)
         self._factor = lru_cache(maxsize=16)(self._find_factor)
@@ -118,30 +110,12 @@ class Timeline:
         self._factor.cache_clear()
 
     def _moment(self, at_ms: int) -> Moment:
-        edge_ms = self._edge_ms(at_ms)
-        oldest_ms = edge_ms if self._width_ms is None else self._begin_ms(at_ms - self._shift_ms)
-        return Moment(at_ms, self.mark(at_ms), edge_ms, oldest_ms)
+        oldest_ms = self._begin_ms(at_ms - self._shift_ms)
+        return Moment(at_ms, self.mark(at_ms), at_ms if self._slides else oldest_ms, oldest_ms)
 
     def _span(self, now_ms: int) -> Span:
-        begin_ms, end_ms = self._begin_ms(now_ms), now_ms + self._shift_ms
-        edge_ms = self._edge_ms(begin_ms)
-        edge_end_ms = end_ms if self._width_ms is None else edge_ms + self._width_ms
-        begin_mark, edge_mark = self.mark(begin_ms), self.mark(edge_ms)
-        edge_end_mark = self.mark(edge_end_ms)
-        return Span(
-            begin_ms=begin_ms,
-            begin_mark=begin_mark,
-            end_mark=self.mark(end_ms),
-            edge_ms=edge_ms,
-            edge_mark=edge_mark,
-            edge_end_mark=edge_end_mark,
-            grown=part_of_way(edge_mark, begin_mark, edge_end_mark),
-        )
-
-    def _edge_ms(self, at_ms: int) -> int:
-        if self._width_ms is None:
-            return self._begin_ms(at_ms - self._shift_ms)
-        return at_ms - (at_ms - self._shift_ms) % self._width_ms
+        begin_ms = self._begin_ms(now_ms)
+        return Span(begin_ms, self.mark(begin_ms), self.mark(now_ms + self._shift_ms))
 
     def _begin_ms(self, now_ms: int) -> int:
         return begins_at(self._window, now_ms) + self._shift_ms
@@ -169,11 +143,6 @@ class Timeline:
         half_lives, rest_ms = divmod(resolution_ms, half_life_ms)
         ratio = power_of_two(rest_ms, half_life_ms) << half_lives
         return resolution_ms << POWER_BITS, (ratio - (1 << POWER_BITS)) * growth
-
-
-def part_of_way(start: int, here: int, end: int) -> int:
-    """How much of the way from *start* to *end* is over *here*, in 2**-64; 0 if there is none."""
-    return ((here - start) << GROWN_BITS) // (end - start) if end > start else 0
 
 
 def _nearest(numerator: int, denominator: int) -> int:

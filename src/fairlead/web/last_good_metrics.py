@@ -2,7 +2,7 @@
 
 A file that is being edited, or was deployed with a mistake, must not make a dashboard go blank: the
 numbers stay what they were, a metric says that they are old, and the log says so
-once, not at every scrape.
+once, not at every scrape. The same holds where an input meets a defect of ours.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,8 +22,8 @@ class LastGoodMetrics:
         read: Callable[[], Sequence[Family]],
         report: Callable[[str], None],
     ) -> None:
-        """Begin with *first*; *read* may raise FairleadError, *report* gets every change."""
-        self._families = first
+        """Begin with *first*; *read* may raise anything, *report* gets every change."""
+        self._text = exposition(first)
         self._read = read
         self._report = report
         self._problem = ""  # "": there is none
@@ -32,18 +32,21 @@ class LastGoodMetrics:
     def answer(self) -> bytes:
         """Return the metrics of now, or those of before with the number of errors.
 
-        Never raises for what the input holds. One caller reads, others wait for their turn.
+        Never raises. One caller reads, others wait for their turn.
         """
         with self._one_at_a_time:
             errors = 0
             problem = ""
             try:
-                self._families = self._read()
+                self._text = exposition(self._read())
             except FairleadError as wrong:
                 errors = _error_count(wrong)
                 problem = str(wrong)
+            except Exception as wrong:  # noqa: BLE001  old numbers are better than none
+                errors = 1
+                problem = f"a defect of Fairlead, please report it: {wrong!r}"
             self._report_change(problem)
-            return exposition([*self._families, input_errors_family(errors)])
+            return self._text + exposition([input_errors_family(errors)])
 
     def _report_change(self, problem: str) -> None:
         if problem == self._problem:

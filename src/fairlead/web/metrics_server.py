@@ -1,23 +1,27 @@
 """Serves ``/metrics`` to Prometheus.
 
 A scrape costs a reading of the input, so there is a bound on what callers can ask for at once: a
-few connections, each with a time limit; further ones are refused. What is answered
-is computed by one thread at a time (`last_good_metrics`).
+few connections, each with one time limit for its whole request and one for taking the whole
+answer. A caller that is slow must not keep a normal scrape out: if all places are taken, the oldest
+one that still sends or takes something is closed. What is answered is computed by one thread at a
+time (`last_good_metrics`).
 """
 
 import socket
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
-from threading import BoundedSemaphore
+from threading import Lock
 from typing import Any, Final
 
 from fairlead.errors import FairleadError
 from fairlead.store.metrics.exposition import CONTENT_TYPE
 
-MAX_CONNECTIONS: Final = 8
-TIME_LIMIT_S: Final = 10  # for a caller to say something, or to take what is sent
+MAX_CONNECTIONS: Final = 32
+TIME_LIMIT_S: Final = 10.0  # for a caller to send its request, and again to take the answer
 ELSEWHERE: Final = b"the metrics are at /metrics\n"
 
 
@@ -30,7 +34,9 @@ class MetricsServer(ThreadingTCPServer):
     def __init__(self, host: str, port: int, answer: Callable[[], bytes]) -> None:
         """Listen on *host*; port 0 is any that is free. Raises FairleadError if that cannot be."""
         self.answer = answer
-        self._places = BoundedSemaphore(MAX_CONNECTIONS)
+        # When each open connection is closed, the oldest first. None: it waits for its answer.
+        self._closed_at_s: dict[socket.socket, float | None] = {}
+        self._lock = Lock()
         if ":" in host:
             self.address_family = socket.AF_INET6
         try:
@@ -51,18 +57,51 @@ class MetricsServer(ThreadingTCPServer):
         )
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Take a caller in, or turn it away if there are too many."""
-        if self._places.acquire(blocking=False):
+        """Take a caller in, in the place of the oldest slow one if there are too many.
+
+        If all of them wait for their answers, it is turned away.
+        """
+        with self._lock:
+            slow = [each for each, at_s in self._closed_at_s.items() if at_s is not None]
+            is_full = len(self._closed_at_s) >= MAX_CONNECTIONS
+            if is_full and slow:
+                self._hang_up(slow[0])
+            is_taken = not is_full or bool(slow)
+            if is_taken:
+                self._closed_at_s[request] = time.monotonic() + TIME_LIMIT_S
+        if is_taken:
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve a caller, and make room for the next."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._places.release()
+    def service_actions(self) -> None:
+        """Close the connections whose time is over; called twice a second at least."""
+        super().service_actions()
+        now_s = time.monotonic()
+        with self._lock:
+            for connection, at_s in list(self._closed_at_s.items()):
+                if at_s is not None and at_s <= now_s:
+                    self._hang_up(connection)
+
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection, and make room for the next."""
+        with self._lock:
+            self._closed_at_s.pop(request, None)
+        super().shutdown_request(request)
+
+    def limit_time(self, connection: socket.socket, limit_s: float | None) -> None:
+        """Give a connection so much more time; None while the delay is ours."""
+        with self._lock:
+            if connection in self._closed_at_s:  # else it is closed already
+                self._closed_at_s[connection] = (
+                    None if limit_s is None else time.monotonic() + limit_s
+                )
+
+    def _hang_up(self, connection: socket.socket) -> None:
+        """Let the thread that reads or writes there find an end at once."""
+        del self._closed_at_s[connection]
+        with suppress(OSError):  # the caller has left by itself
+            connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of callers that left in the middle; show what is a defect of ours."""
@@ -72,13 +111,16 @@ class MetricsServer(ThreadingTCPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: MetricsServer
-    timeout = TIME_LIMIT_S
     server_version = "fairlead"
     sys_version = ""  # callers need not know which Python this is
 
     def do_GET(self) -> None:
         is_metrics = self.path.partition("?")[0] == "/metrics"
-        body = self.server.answer() if is_metrics else ELSEWHERE
+        body = ELSEWHERE
+        if is_metrics:
+            self.server.limit_time(self.connection, None)
+            body = self.server.answer()
+            self.server.limit_time(self.connection, TIME_LIMIT_S)
         self.send_response(200 if is_metrics else 404)
         self.send_header("Content-Type", CONTENT_TYPE)
         self.send_header("Content-Length", str(len(body)))

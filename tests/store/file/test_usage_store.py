@@ -1,5 +1,7 @@
 """What goes into a store comes out of it, in the order to take, and says what a ledger says."""
 
+import sqlite3
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -78,6 +80,21 @@ def test_the_newest_level_is_that_of_the_last_look_and_not_of_an_act() -> None:
         store.append([granted(9, 1, 1), forgiven(9)])
         assert store.newest_level_ms == START + 2 * HOUR
         assert store.newest_ms == START + 9 * HOUR
+
+
+@pytest.mark.parametrize("lost", ["key = 0", "key = 1", "key >= 0"])
+@pytest.mark.parametrize("entry", [held(0, 1, 2), granted(0, 1, 2)], ids=["level", "act"])
+def test_a_lost_name_of_a_resource_is_told(lost: str, entry: Entry, tmp_path: Path) -> None:
+    path = tmp_path / "use.db"
+    with UsageStore.open(path, resources=RESOURCES) as store:
+        store.append([entry])
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"DELETE FROM resources WHERE {lost}")
+    with (
+        pytest.raises(StoreError, match=r"the name of .* is missing"),
+        UsageStore.open(path, writes=False) as store,
+    ):
+        list(store.entries())
 
 
 def test_every_queue_that_anything_was_written_about_has_a_name_in_the_record() -> None:

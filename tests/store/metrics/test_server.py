@@ -2,8 +2,10 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from decimal import Decimal
 from http.client import HTTPConnection
 
 import pytest
@@ -12,7 +14,7 @@ from fairlead.errors import FairleadError, Finding, ManifestError
 from fairlead.store.metrics.family import Family, single
 from fairlead.web import metrics_server
 from fairlead.web.last_good_metrics import LastGoodMetrics
-from fairlead.web.metrics_server import MAX_CONNECTIONS, MetricsServer
+from fairlead.web.metrics_server import MAX_CONNECTIONS, TIME_LIMIT_S, MetricsServer
 from tests.store.scraped import scraped
 
 
@@ -29,8 +31,8 @@ def serving(server: MetricsServer) -> Iterator[int]:
         server.server_close()
 
 
-def get(port: int, path: str, *, method: str = "GET") -> tuple[int, bytes]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+def get(port: int, path: str, *, method: str = "GET", timeout_s: float = 30) -> tuple[int, bytes]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=timeout_s)
     try:
         connection.request(method, path)
         response = connection.getresponse()
@@ -94,12 +96,60 @@ def _soon_served(port: int) -> bool:
 
 
 def test_a_caller_that_says_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_server._Handler, "timeout", 0.05)
+    monkeypatch.setattr(metrics_server, "TIME_LIMIT_S", 0.05)
     with (
         serving(MetricsServer("127.0.0.1", 0, lambda: b"")) as port,
         socket.create_connection(("127.0.0.1", port), timeout=30) as silent,
     ):
         assert silent.recv(1) == b""
+
+
+def test_50_callers_that_drip_do_not_keep_a_scrape_out() -> None:
+    with (
+        serving(MetricsServer("127.0.0.1", 0, lambda: b"x 1.0\n")) as port,
+        ExitStack() as stack,
+    ):
+        for _ in range(50):
+            slow = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            slow.sendall(b"GET /metrics HTTP/1.1\r\nX: ")
+        assert get(port, "/metrics", timeout_s=TIME_LIMIT_S / 2) == (200, b"x 1.0\n")
+
+
+def test_a_request_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A letter every 20 ms would never be late by itself."""
+    monkeypatch.setattr(metrics_server, "TIME_LIMIT_S", 0.2)
+    with (
+        serving(MetricsServer("127.0.0.1", 0, lambda: b"")) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=0.02) as slow,
+    ):
+        for _ in range(500):
+            try:
+                slow.sendall(b"G")
+                if not slow.recv(1):
+                    return
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                return
+    pytest.fail("the server still reads after 10 s")
+
+
+def test_an_answer_that_is_taken_slowly_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "TIME_LIMIT_S", 0.2)
+    body = bytes(2**26)  # more than the buffers of both ends hold
+    with (
+        serving(MetricsServer("127.0.0.1", 0, lambda: body)) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=30) as slow,
+    ):
+        slow.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        taken = 0
+        with suppress(ConnectionError):
+            for _ in range(200):
+                taken += len(slow.recv(1))
+                time.sleep(0.005)
+            while piece := slow.recv(2**20):
+                taken += len(piece)
+    assert taken < len(body)
 
 
 def test_an_address_that_is_taken_is_told() -> None:
@@ -131,7 +181,7 @@ class Input:
 
     def __init__(self) -> None:
         self.number = 1
-        self.wrong: FairleadError | None = None
+        self.wrong: Exception | None = None
 
     def read(self) -> Sequence[Family]:
         if self.wrong is not None:
@@ -178,6 +228,33 @@ def test_a_broken_input_leaves_the_numbers_and_is_told_once() -> None:
         "another mistake",
         "the input can be read again",
     ]
+
+
+def test_a_defect_leaves_the_last_numbers_and_is_told_once() -> None:
+    source = Input()
+    told: list[str] = []
+    metrics = LastGoodMetrics(source.read(), source.read, told.append)
+    source.wrong = KeyError("quota")
+    with serving(MetricsServer("127.0.0.1", 0, metrics.answer)) as port:
+        for _ in range(2):
+            status, text = get(port, "/metrics")
+            numbers = scraped(text.decode())
+            assert (status, numbers["x"][()], numbers["fairlead_input_errors"][()]) == (200, 1, 1)
+        assert [each.splitlines()[-1] for each in told] == [
+            "a defect of Fairlead, please report it: KeyError('quota')"
+        ]
+        source.wrong = None
+        assert get(port, "/metrics")[0] == 200
+    assert told[1:] == ["the input can be read again"]
+
+
+def test_numbers_that_cannot_be_written_leave_the_last_ones() -> None:
+    def read() -> Sequence[Family]:
+        return [Family(name="x", meaning="m", samples=(((), Decimal("sNaN")),))]
+
+    metrics = LastGoodMetrics([single("x", "m", 1)], read, lambda _message: None)
+    numbers = scraped(metrics.answer().decode())
+    assert (numbers["x"][()], numbers["fairlead_input_errors"][()]) == (1, 1)
 
 
 def test_the_input_is_read_by_one_caller_at_a_time() -> None:

@@ -86,6 +86,21 @@ ODD_ANSWERS: dict[str, tuple[Response, str]] = {
         success({"resultType": "matrix", "result": [{"metric": {}, "values": [[1e308, "1"]]}]}),
         "a sample of a time that no clock shows",
     ),
+    "the same series twice": (
+        success({"resultType": "matrix", "result": [{"metric": {}, "values": [[1, "1"]]}] * 2}),
+        "answered with two series of the same labels",
+    ),
+    "a time that is a text": (
+        success({"resultType": "matrix", "result": [{"metric": {}, "values": [["1", "1"]]}]}),
+        "that is no answer of Prometheus",
+    ),
+    "a time that is no number": (
+        Response(
+            b'{"status":"success","data":{"resultType":"matrix","result":'
+            b'[{"metric":{},"values":[[NaN,"1"]]}]}}'
+        ),
+        "that is no answer of Prometheus",
+    ),
     "a number that cannot be compared": (
         success({"resultType": "matrix", "result": [{"metric": {}, "values": [[1, "sNaN"]]}]}),
         "'sNaN' in the place of a number",
@@ -208,6 +223,15 @@ def test_who_takes_no_form_is_asked_in_the_address(status: int, tmp_path: Path) 
     assert [request.method for request in asked] == ["POST", "GET"]
     assert asked[1][:3] == asked[0][:3]
     assert asked[0].fields["query"] == "sum(x) / 2"
+
+
+def test_both_ways_to_ask_have_one_deadline() -> None:
+    def answer(request: Request) -> Response:
+        time.sleep(0.6)
+        return Response(b"", 405) if request.method == "POST" else range_of({}, request)
+
+    with serving(answer) as url:
+        assert "did not answer within 1 s" in problem_of(url, timeout_ms=1000)
 
 
 def test_a_query_in_the_address_goes_along_with_every_request_and_is_not_shown() -> None:

@@ -171,8 +171,7 @@ class Journal:
             entry = _decode_act(body)
             if isinstance(entry, Granted):
                 times = entry.resource_time
-                more = (0,) * (len(self.resources) - len(times))
-                entry = msgspec.structs.replace(entry, resource_time=times + more)
+                entry = msgspec.structs.replace(entry, resource_time=self._padded(times))
             yield key, entry
 
     def _levels(self, entries: Sequence[Entry]) -> list[Level]:
@@ -199,6 +198,8 @@ class Journal:
 
     def _padded(self, amounts: Limits) -> Limits:
         missing = len(self.resources) - len(amounts)
+        if missing < 0:
+            raise DamagedRowError("the name of a resource of which there are amounts is missing")
         return amounts + (0,) * missing if missing else amounts
 
 
@@ -239,7 +240,10 @@ class _Names:
 
     def load(self) -> None:
         added = self._resource_rows.read(len(self.resources) - 1)
-        self.resources += tuple([body.decode() for _, body in added])
+        for number, body in added:
+            if number != len(self.resources):
+                raise DamagedRowError(f"the name of resource {len(self.resources)} is missing")
+            self.resources += (body.decode(),)
         for number, body in self._holder_rows.read(len(self.holders)):
             if number != len(self.holders) + 1:
                 raise DamagedRowError(f"the name of holder {len(self.holders) + 1} is missing")

@@ -50,7 +50,7 @@ from fairlead.usage.entries import (
 from fairlead.usage.ledger import Ledger, check_amounts, check_grant
 from fairlead.usage.roll_up import RolledUp, pieces, rolled_up
 from fairlead.usage.settings import UsageRules
-from fairlead.usage.window import Sliding, begins_at
+from fairlead.usage.window import begins_at
 
 _MAY_CONTRADICT: Final = frozenset({Renamed, Gap})  # earlier entries, even in the right order
 
@@ -415,10 +415,8 @@ class UsageStore:
 
 
 def _first_needed_ms(rules: UsageRules, now_ms: int) -> int:
-    """Return from when on entries matter: a bucket of a sliding window, or a sample, before it.
+    """Return from when on entries matter: a sample before the window.
 
     Later moments need no more than earlier ones, so a follower never has to begin again.
     """
-    window = rules.window
-    bucket_ms = window.length_ms // 64 if isinstance(window, Sliding) else 0
-    return begins_at(window, now_ms) - bucket_ms - rules.resolution_ms
+    return begins_at(rules.window, now_ms) - rules.resolution_ms

@@ -90,6 +90,8 @@ def range_answer(reply: Reply) -> Answer:
         ]
     except OverflowError:
         raise AnswerError("answered with a sample of a time that no clock shows") from None
+    if len({tuple(sorted(each.labels.items())) for each in series}) < len(series):
+        raise AnswerError("answered with two series of the same labels")
     return Answer(series=series, warnings=tuple(map(shown, body.warnings)))
 
 

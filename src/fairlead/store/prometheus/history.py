@@ -17,8 +17,7 @@ from fairlead.store.prometheus.stretch import LastSamples, Stretch
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, UsageRules
-from fairlead.usage.timeline import BUCKETS
-from fairlead.usage.window import Sliding, begins_at
+from fairlead.usage.window import begins_at
 
 
 class PrometheusHistory:
@@ -136,10 +135,6 @@ class PrometheusHistory:
     def _begin_ms(self, now_ms: int) -> int:
         """Return the first sample to ask for. A window is open at its old end."""
         step_ms = self._rules.resolution_ms
-        window = self._rules.window
-        begin_ms = begins_at(window, now_ms)
-        if isinstance(window, Sliding):
-            # The bucket in which the window begins counts in part, and must be whole for that.
-            begin_ms -= -(-window.length_ms // BUCKETS)
+        begin_ms = begins_at(self._rules.window, now_ms)
         first_ms = max(0, begin_ms // step_ms + 1) * step_ms
         return first_ms if self._end_ms is None else max(first_ms, self._end_ms + step_ms)

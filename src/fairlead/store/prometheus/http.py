@@ -8,6 +8,7 @@ while we run. `answer` interprets the reply.
 import asyncio
 import errno
 import ssl
+import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -60,15 +61,16 @@ class PrometheusHttp:
 
         A long query fits only into a POST; a server that does not allow it, as some read-only
         proxies, gets a GET. The timeout of a query is the deadline of a whole exchange, from the
-        connection to the last byte. A query in the address, by which some servers select a tenant,
-        is part of every request.
+        connection to the last byte, both requests included. A query in the address, by which some
+        servers select a tenant, is part of every request.
         """
+        until_s = time.monotonic() + self._timeout_s
         target, form = _in_ascii(self._url.path.rstrip("/")) + path, urlencode(fields)
         given = _in_ascii(self._url.query)
-        reply = self._sent("POST", f"{target}?{given}" if given else target, form)
+        reply = self._sent("POST", f"{target}?{given}" if given else target, form, until_s)
         if reply.status in (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED):
             return self._sent(
-                "GET", f"{target}?{given}&{form}" if given else f"{target}?{form}", None
+                "GET", f"{target}?{given}&{form}" if given else f"{target}?{form}", None, until_s
             )
         return reply
 
@@ -76,7 +78,7 @@ class PrometheusHttp:
         """Return an error that names the server."""
         return StoreError(f"Prometheus at {self.name} {text}")
 
-    def _sent(self, method: str, target: str, form: str | None) -> Reply:
+    def _sent(self, method: str, target: str, form: str | None, until_s: float) -> Reply:
         headers = {
             "Accept": "application/json",
             "Accept-Encoding": "identity",
@@ -88,7 +90,7 @@ class PrometheusHttp:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         exchange = _Exchange(method, self._resolved(target), headers, form)
         try:
-            return asyncio.run(exchange.run(self._timeout_s, self._trust()))
+            return asyncio.run(exchange.run(until_s - time.monotonic(), self._trust()))
         except _TooLongError:
             raise self._too_long(exchange.content_type) from None
         except TimeoutError as error:

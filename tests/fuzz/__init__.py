@@ -1,0 +1,1 @@
+"""Fuzzers for the four doors: manifests, plans, the usage store and HTTP."""
