@@ -77,3 +77,23 @@ def test_a_comparison_is_shown_with_a_verdict_for_each_measure(tmp_path: Path) -
         assert browser.run("document.documentElement.scrollWidth") <= 400
         assert browser.errors == []
         assert browser.requests == [file.as_uri()]
+
+
+def test_a_change_from_0_is_drawn_at_the_edge(tmp_path: Path) -> None:
+    """0 -> 97 % has no relative size; the page left it out, as if nothing had changed."""
+    result = write_result(tmp_path / "result", small_run("kai"), small_run("kueue"))
+    page = compare(sides_of("result", result.runs))
+    (used,) = [row for row in page.rows if (row.name, row.measure) == ("", "utilisation")]
+    none, most = (msgspec.structs.replace(used.sides[0], mean=mean) for mean in (0.0, 0.97))
+    changed = msgspec.structs.replace(
+        used, sides=[none, most], differences=[most], verdicts=["better"]
+    )
+    page = msgspec.structs.replace(page, rows=[changed])
+    file = tmp_path / "compare.html"
+    file.write_bytes(write_page("compare", "small", page))
+    with opened_browser(tmp_path / "profile") as browser:
+        browser.open(file)
+        assert browser.run("document.querySelector('.span .dot').style.left") == "100%"
+        said = browser.run("document.querySelector('.span').title")
+        assert said == "Change from 0, better"
+        assert browser.errors == []

@@ -47,7 +47,7 @@ def test_with_several_seeds_there_is_an_interval(two_seeds: str) -> None:
     assert ran.exit_code == 0
     assert "95% INTERVAL" in ran.out
     assert ran.out.endswith(
-        "\n* the interval does not contain 0; by chance that happens in one row of twenty\n"
+        "\nbetter or worse: the interval does not contain 0; by chance so in one row of twenty\n"
     )
     assert ran.err == (
         "note: with two seeds intervals are so wide that most differences are lost in them: "

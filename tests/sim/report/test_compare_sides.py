@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairlead.sim.report.sides import ComparedRow, Comparison, Estimate, compare, is_sure, sides_of
+from fairlead.sim.report.sides import ComparedRow, Comparison, compare, sides_of
+from fairlead.sim.report.verdicts import Estimate, is_sure
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder
 from tests.sim.measures.histories import written
@@ -67,15 +68,6 @@ def test_what_does_not_differ_has_an_interval_of_nothing(tmp_path: Path) -> None
     (difference,) = row(compared(tmp_path, (1, 2, 3)), "cluster", "", "finished").differences
     assert (difference.mean, difference.low, difference.high) == (0, 0, 0)
     assert not is_sure(difference)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "sure"), [(1, 2, True), (-2, -1, True), (-1, 1, False), (0, 2, False)]
-)
-def test_a_difference_is_sure_if_its_interval_does_not_hold_zero(
-    low: float, high: float, sure: bool
-) -> None:
-    assert is_sure(Estimate(mean=1.0, low=low, high=high, runs=3)) is sure
 
 
 def test_the_cluster_comes_first_then_each_queue(tmp_path: Path) -> None:

@@ -15,14 +15,13 @@ from fairlead.sim.report.report_page import ShownResource
 from fairlead.sim.report.sides import (
     ComparedRow,
     Comparison,
-    Estimate,
     Side,
     compare,
-    is_sure,
     seeds_remark,
     sides_of,
     with_names,
 )
+from fairlead.sim.report.verdicts import Estimate
 from fairlead.sim.results.read_result import read_result
 
 EPILOG = f"""\b
@@ -34,7 +33,7 @@ Examples:
 """
 CSV_COLUMNS = (
     "scope name measure resource side mean low high runs "
-    "difference difference_low difference_high pairs"
+    "difference difference_low difference_high pairs verdict"
 ).split()
 
 
@@ -95,7 +94,7 @@ def _print_table(comparison: Comparison, *, wide: bool) -> None:
     click.echo(printable(f"differences are from {sides[0].name}") + "\n")
     heads = ["OF", "MEASURE", "RESOURCE", sides[0].name]
     for side in sides[1:]:
-        heads += [side.name, "DIFFERENCE", "95% INTERVAL", ""]
+        heads += [side.name, "DIFFERENCE", "95% INTERVAL", "VERDICT"]
     rows: list[Sequence[str]] = [heads]
     resources = {each.name: each for each in comparison.resources}
     before = ""
@@ -117,9 +116,9 @@ def _cells(row: ComparedRow, resource: ShownResource | None) -> list[str]:
 
     first, *others = row.sides
     cells = [row.name or "cluster", row.title, row.resource, text(first.mean)]
-    for side, difference in zip(others, row.differences, strict=True):
-        mark = "*" if is_sure(difference) else ""
-        cells += [text(side.mean), change(difference.mean), _interval(difference, change), mark]
+    for side, difference, verdict in zip(others, row.differences, row.verdicts, strict=True):
+        said = "" if verdict == "one seed" else verdict  # a note says it once
+        cells += [text(side.mean), change(difference.mean), _interval(difference, change), said]
     return cells
 
 
@@ -134,7 +133,7 @@ def _print_notes(comparison: Comparison) -> None:
         click.echo(f"note: {comparison.queues_left_out} more queues are left out", err=True)
     if len(comparison.seeds) > 1:
         click.echo(
-            "\n* the interval does not contain 0; by chance that happens in one row of twenty"
+            "\nbetter or worse: the interval does not contain 0; by chance so in one row of twenty"
         )
     remark = seeds_remark(len(comparison.seeds))
     if remark is not None:
@@ -145,9 +144,11 @@ def _print_csv(comparison: Comparison) -> None:
     click.echo(csv_line(CSV_COLUMNS), nl=False)
     first = Estimate(mean=None, low=None, high=None, runs=0)  # is compared with nothing
     for row in comparison.rows:
-        pairs = zip(comparison.sides, row.sides, [first, *row.differences], strict=True)
-        for about, side, difference in pairs:
+        differences = [first, *row.differences]
+        verdicts = ["", *row.verdicts]
+        columns = zip(comparison.sides, row.sides, differences, verdicts, strict=True)
+        for about, side, difference, verdict in columns:
             head = (row.scope, row.name, row.measure, row.resource, about.name)
             own = (side.mean, side.low, side.high, side.runs)
             more = (difference.mean, difference.low, difference.high, difference.runs)
-            click.echo(csv_line([*head, *own, *more]), nl=False)
+            click.echo(csv_line([*head, *own, *more, verdict]), nl=False)

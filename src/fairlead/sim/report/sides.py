@@ -6,7 +6,7 @@ difference is that of pairs of runs with the same seed, so it does not depend on
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 import msgspec
 
@@ -16,12 +16,9 @@ from fairlead.sim.fields import made_as
 from fairlead.sim.measures.spread import Spread, difference, spread
 from fairlead.sim.report.measure_rows import RESOURCE, shown_resources
 from fairlead.sim.report.report_page import ShownResource
+from fairlead.sim.report.verdicts import Better, Estimate, Verdict, verdict
 from fairlead.sim.results.about import HistoryMark, RunAbout
 from fairlead.sim.results.read_result import StoredRun
-
-Better: TypeAlias = Literal["less", "more", "even", ""]
-"""Which is better: less, more, nearer to 1, or neither."""
-
 
 FEW_SEEDS: Final = 2
 """With so many there are intervals, of which hardly any is of use."""
@@ -37,15 +34,6 @@ class ComparedSide(msgspec.Struct, frozen=True, kw_only=True):
     history: HistoryMark | None  # None: nothing was used before the start
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean over seeds; the interval of 95 % is None with fewer than two."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    runs: int  # in which it is defined
-
-
 class ComparedRow(msgspec.Struct, frozen=True, kw_only=True):
     """One measure of the cluster or of a queue, on all sides."""
 
@@ -58,6 +46,7 @@ class ComparedRow(msgspec.Struct, frozen=True, kw_only=True):
     better: Better
     sides: list[Estimate]
     differences: list[Estimate]  # from the first side, for each of the others
+    verdicts: list[Verdict]  # what each difference means
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,13 +70,6 @@ def seeds_remark(seeds: int) -> str | None:
     if seeds == FEW_SEEDS:
         return "with two seeds intervals are so wide that most differences are lost in them"
     return None
-
-
-def is_sure(difference: Estimate) -> bool:
-    """Whether an interval does not hold 0: by chance alone so in one of twenty."""
-    if difference.low is None or difference.high is None:
-        return False
-    return difference.low > 0 or difference.high < 0
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -343,27 +325,36 @@ class _Table:
 
         What is defined nowhere is left out, and of a queue what is 0 on all sides.
         """
-        found = []
-        for measure in measures:
-            is_of_resource = RESOURCE in measure.path
-            for resource in self._resources if is_of_resource else [""]:
-                key = (scope, name, measure.path.replace(RESOURCE, resource))
-                sides = [side.get(key, _UNKNOWN) for side in self._sides]
-                if all(each.mean is None for each in sides) or (
-                    name and not any(each.mean for each in sides)
-                ):
-                    continue
-                found.append(
-                    ComparedRow(
-                        scope=scope,
-                        name=name,
-                        measure=measure.path.replace(f"/{RESOURCE}", ""),
-                        resource=resource,
-                        title=measure.title,
-                        form=measure.form,
-                        better=measure.better,
-                        sides=sides,
-                        differences=[each.get(key, _UNKNOWN) for each in self._differences],
-                    )
-                )
-        return found
+        rows = [
+            self._row(scope, name, measure, resource)
+            for measure in measures
+            for resource in (self._resources if RESOURCE in measure.path else [""])
+        ]
+        return [row for row in rows if _is_shown(row)]
+
+    def _row(
+        self, scope: Literal["cluster", "queue"], name: str, measure: _Measure, resource: str
+    ) -> ComparedRow:
+        key = (scope, name, measure.path.replace(RESOURCE, resource))
+        sides = [side.get(key, _UNKNOWN) for side in self._sides]
+        differences = [each.get(key, _UNKNOWN) for each in self._differences]
+        return ComparedRow(
+            scope=scope,
+            name=name,
+            measure=measure.path.replace(f"/{RESOURCE}", ""),
+            resource=resource,
+            title=measure.title,
+            form=measure.form,
+            better=measure.better,
+            sides=sides,
+            differences=differences,
+            verdicts=[
+                verdict(measure.better, sides[0], other, difference)
+                for other, difference in zip(sides[1:], differences, strict=True)
+            ],
+        )
+
+
+def _is_shown(row: ComparedRow) -> bool:
+    means = [side.mean for side in row.sides if side.mean is not None]
+    return any(means) if row.scope == "queue" else bool(means)

@@ -2,6 +2,9 @@
 
 const WIDEST_CHANGE = 1; // a change of 100 % is at the edge of its picture
 
+// Verdicts that name a change, not a doubt.
+const CHANGES = ["better", "worse", "more", "less", "only here", "only there"];
+
 const FEW_SEEDS = {
   1: "One seed only: any difference may be chance, and no confidence interval can be computed.",
   2: "Two seeds only: intervals are so wide that most differences are lost in them.",
@@ -41,26 +44,6 @@ class ComparePage extends ChosenPage {
     const form = found.form === "percent" ? "points" : found.form;
     const text = this.inForm(form, found, value);
     return value > 0 && text !== this.inForm(form, found, 0) ? "+" + text : text;
-  }
-
-  isSure(difference) {
-    return difference.low !== null && (difference.low > 0 || difference.high < 0);
-  }
-
-  /** What a sure difference means; nearer to 1 is better where even shares are wanted. */
-  verdict(found, difference) {
-    if (difference.mean === null) return NOTHING;
-    if (!this.hasIntervals) return "one seed";
-    if (!this.isSure(difference))
-      return difference.mean === 0 && difference.low === 0 ? "the same" : "may be chance";
-    if (found.better === "") return difference.mean > 0 ? "more" : "less";
-    const [first, other] = [found.sides[0].mean, found.sides[this.other].mean];
-    const isBetter = {
-      less: difference.mean < 0,
-      more: difference.mean > 0,
-      even: Math.abs(other - 1) < Math.abs(first - 1),
-    }[found.better];
-    return isBetter ? "better" : "worse";
   }
 
   render() {
@@ -189,8 +172,8 @@ class ComparePage extends ChosenPage {
 
   line(found, name) {
     const difference = found.differences[this.other - 1];
-    const verdict = this.verdict(found, difference);
-    const isSure = this.isSure(difference);
+    const verdict = found.verdicts[this.other - 1] || NOTHING;
+    const isSure = CHANGES.includes(verdict);
     const interval =
       difference.low === null
         ? NOTHING
@@ -210,13 +193,16 @@ class ComparePage extends ChosenPage {
     ]);
   }
 
-  /** The relative change and its interval around no change. */
+  /** The relative change and its interval around no change; one from nothing is at the edge. */
   change(found, difference, verdict) {
-    const base = Math.abs(found.sides[0].mean);
-    if (difference.mean === null || !base) return element("span", { class: "faint" }, NOTHING);
-    const place = (value) => 50 + 50 * Math.max(-1, Math.min(1, value / base / WIDEST_CHANGE));
+    if (difference.mean === null) return element("span", { class: "faint" }, NOTHING);
     const shade = { better: "q2", worse: "q6" }[verdict] || "q7";
-    const text = "Change of " + percentText(difference.mean / base) + ", " + verdict;
+    const base = Math.abs(found.sides[0].mean);
+    const part = (value) => (value === 0 ? 0 : value / base);
+    const place = (value) => 50 + 50 * Math.max(-1, Math.min(1, part(value) / WIDEST_CHANGE));
+    const size =
+      base || difference.mean === 0 ? "of " + percentText(part(difference.mean)) : "from 0";
+    const text = "Change " + size + ", " + verdict;
     const parts = [];
     if (difference.low !== null) {
       const reach = element("div", { class: "reach" });

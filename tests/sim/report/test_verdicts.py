@@ -1,0 +1,54 @@
+"""The verdict of a row: a change from 0 or from nothing is a change like any other."""
+
+import pytest
+
+from fairlead.sim.report.verdicts import Better, Estimate, is_sure, verdict
+
+
+def estimate(text: str) -> Estimate:
+    """Read a mean, or a mean with its interval: ``3`` or ``3 2..4``; ``-`` is nothing."""
+    mean, _, interval = text.partition(" ")
+    if mean == "-":
+        return Estimate(mean=None, low=None, high=None, runs=0)
+    low, high = map(float, interval.split("..")) if interval else (None, None)
+    return Estimate(mean=float(mean), low=low, high=high, runs=3 if interval else 1)
+
+
+# what is better | the first side | the other side | their difference | the verdict
+VERDICTS = """
+    more | 0    | 0.97 | 0.97 0.9..1  | better
+    less | 0    | 4    | 4 4..4       | worse
+    less | 3    | 0    | -3 -4..-2    | better
+         | 0    | 0.97 | 0.97 0.9..1  | more
+         | 0.97 | 0    | -0.97 -1..-0.9 | less
+    even | 0    | 0.97 | 0.97 0.9..1  | better
+    even | 0.9  | 1.3  | 0.4 0.3..0.5 | worse
+    less | 3    | 4    | 1 -1..3      | may be chance
+    less | 3    | 3    | 0 -1..1      | may be chance
+    less | 3    | 3    | 0 0..0       | the same
+    less | 0    | 4    | 4            | one seed
+    less | -    | 4    | -            | only here
+    less | 4    | -    | -            | only there
+    less | 4    | 5    | -            | may be chance
+"""
+
+
+@pytest.mark.parametrize("line", VERDICTS.strip().splitlines(), ids=str.strip)
+def test_a_verdict_says_what_the_difference_means(line: str) -> None:
+    better, first, other, difference, expected = (each.strip() for each in line.split("|"))
+    kinds: dict[str, Better] = {"more": "more", "less": "less", "even": "even", "": ""}
+    found = verdict(kinds[better], estimate(first), estimate(other), estimate(difference))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("difference", "sure"), [("1 1..2", True), ("-1 -2..-1", True), ("0 -1..1", False)]
+)
+def test_a_difference_is_sure_if_its_interval_does_not_hold_zero(
+    difference: str, sure: bool
+) -> None:
+    assert is_sure(estimate(difference)) is sure
+
+
+def test_without_an_interval_no_difference_is_sure() -> None:
+    assert not is_sure(estimate("1"))
