@@ -55,6 +55,23 @@ def test_with_several_seeds_there_is_an_interval(two_seeds: str) -> None:
     )
 
 
+def test_where_nothing_is_drawn_one_seed_is_enough(tmp_path: Path) -> None:
+    """Both sides have the same two endless jobs; only how often they take turns differs."""
+    two_queues = str(Path(__file__).parents[3] / "examples" / "scenarios" / "two-queues.yaml")
+    folders = [str(tmp_path / k_value) for k_value in ("1", "2")]
+    for folder in folders:
+        settings = ("--set", f"kValue={Path(folder).name}", "--set", "duration=10m")
+        assert run_cli("simulate", two_queues, *settings, "--to", folder).exit_code == 0
+    ran = run_cli("compare", *folders)
+    assert ran.err == (
+        "note: nothing is drawn by chance: the work is the same in every run, one seed is enough\n"
+    )
+    lines = map(str.split, ran.out.splitlines())
+    assert [line for line in lines if line[:2] == ["cluster", "evictions"]] == [
+        ["cluster", "evictions", "4", "7", "+3", "worse"]
+    ]
+
+
 def test_variants_are_chosen_after_a_colon(one_seed: str) -> None:
     ran = run_cli("compare", f"{one_seed}:kueue", f"{one_seed}:kai")
     assert ran.out.splitlines()[1] == "differences are from kueue"

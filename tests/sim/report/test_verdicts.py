@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.sim.report.verdicts import Better, Estimate, is_sure, verdict
+from fairlead.sim.report.verdicts import Better, Estimate, is_sure, seeds_remark, verdict
 
 
 def estimate(text: str) -> Estimate:
@@ -37,8 +37,22 @@ VERDICTS = """
 def test_a_verdict_says_what_the_difference_means(line: str) -> None:
     better, first, other, difference, expected = (each.strip() for each in line.split("|"))
     kinds: dict[str, Better] = {"more": "more", "less": "less", "even": "even", "": ""}
-    found = verdict(kinds[better], estimate(first), estimate(other), estimate(difference))
-    assert found == expected
+    estimates = map(estimate, (first, other, difference))
+    assert verdict(kinds[better], *estimates, is_random=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"), [("1", "worse"), ("-1", "better"), ("0", "the same")]
+)
+def test_without_chance_one_seed_is_enough(change: str, expected: str) -> None:
+    other = estimate(str(3 + int(change)))
+    assert verdict("less", estimate("3"), other, estimate(change), is_random=False) == expected
+
+
+def test_the_remark_on_seeds_is_about_chance() -> None:
+    assert "simulate with --seeds 10" in (seeds_remark(1, is_random=True) or "")
+    assert seeds_remark(10, is_random=True) is None
+    assert "the same in every run" in (seeds_remark(1, is_random=False) or "")
 
 
 @pytest.mark.parametrize(

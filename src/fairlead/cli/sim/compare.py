@@ -17,7 +17,6 @@ from fairlead.sim.report.sides import (
     Comparison,
     Side,
     compare,
-    seeds_remark,
     sides_of,
     with_names,
 )
@@ -102,12 +101,13 @@ def _print_table(comparison: Comparison, *, wide: bool) -> None:
         if row.name != before:
             rows.append([""] * len(heads))
         before = row.name
-        rows.append(_cells(row, resources.get(row.resource)))
+        resource = resources.get(row.resource)
+        rows.append(_cells(row, resource, is_random=comparison.is_random))
     click.echo(table_text(rows, left=3, wide=wide))
     _print_notes(comparison)
 
 
-def _cells(row: ComparedRow, resource: ShownResource | None) -> list[str]:
+def _cells(row: ComparedRow, resource: ShownResource | None, *, is_random: bool) -> list[str]:
     def text(value: float | None) -> str:
         return measure_text(row.form, value, resource)
 
@@ -118,7 +118,8 @@ def _cells(row: ComparedRow, resource: ShownResource | None) -> list[str]:
     cells = [row.name or "cluster", row.title, row.resource, text(first.mean)]
     for side, difference, verdict in zip(others, row.differences, row.verdicts, strict=True):
         said = "" if verdict == "one seed" else verdict  # a note says it once
-        cells += [text(side.mean), change(difference.mean), _interval(difference, change), said]
+        interval = _interval(difference, change) if is_random else ""
+        cells += [text(side.mean), change(difference.mean), interval, said]
     return cells
 
 
@@ -131,13 +132,12 @@ def _interval(difference: Estimate, text: Callable[[float | None], str]) -> str:
 def _print_notes(comparison: Comparison) -> None:
     if comparison.queues_left_out:
         click.echo(f"note: {comparison.queues_left_out} more queues are left out", err=True)
-    if len(comparison.seeds) > 1:
+    if comparison.is_random and len(comparison.seeds) > 1:
         click.echo(
             "\nbetter or worse: the interval does not contain 0; by chance so in one row of twenty"
         )
-    remark = seeds_remark(len(comparison.seeds))
-    if remark is not None:
-        click.echo(f"note: {remark}: simulate with --seeds 10", err=True)
+    if comparison.seeds_remark is not None:
+        click.echo(f"note: {comparison.seeds_remark}", err=True)
 
 
 def _print_csv(comparison: Comparison) -> None:

@@ -16,12 +16,9 @@ from fairlead.sim.fields import made_as
 from fairlead.sim.measures.spread import Spread, difference, spread
 from fairlead.sim.report.measure_rows import RESOURCE, shown_resources
 from fairlead.sim.report.report_page import ShownResource
-from fairlead.sim.report.verdicts import Better, Estimate, Verdict, verdict
+from fairlead.sim.report.verdicts import Better, Estimate, Verdict, seeds_remark, verdict
 from fairlead.sim.results.about import HistoryMark, RunAbout
 from fairlead.sim.results.read_result import StoredRun
-
-FEW_SEEDS: Final = 2
-"""With so many there are intervals, of which hardly any is of use."""
 
 
 class ComparedSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,22 +51,12 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: str
     seeds: list[int]
+    is_random: bool  # False: nothing is drawn, so each difference is certain
+    seeds_remark: str | None  # what so few seeds can hardly show, or need not
     resources: list[ShownResource]
     sides: list[ComparedSide]
     rows: list[ComparedRow]
     queues_left_out: int
-
-
-def seeds_remark(seeds: int) -> str | None:
-    """Say what can hardly be concluded from so few seeds; None with enough of them.
-
-    With two, an interval reaches 12.7 standard errors to each side, with three 4.3.
-    """
-    if seeds == 1:
-        return "with one seed any difference may be chance"
-    if seeds == FEW_SEEDS:
-        return "with two seeds intervals are so wide that most differences are lost in them"
-    return None
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -263,15 +250,19 @@ def compare(sides: Sequence[Side]) -> Comparison:
     resources = shown_resources(
         about.resources, [each for by_seed in summaries for each in by_seed.values()]
     )
+    is_random = any(run.about.is_random for side in sides for run in side.runs.values())
     table = _Table(
         [_by_key(spread(list(by_seed.values()))) for by_seed in summaries],
         [_by_key(difference(first, other)) for other in others],
         [each.name for each in resources],
+        is_random=is_random,
     )
     queues = table.queues()
     return Comparison(
         scenario=about.scenario,
         seeds=sorted(first),
+        is_random=is_random,
+        seeds_remark=seeds_remark(len(first), is_random=is_random),
         resources=list(resources),
         sides=[side.about for side in sides],
         rows=[
@@ -294,7 +285,10 @@ class _Table:
         sides: Sequence[Mapping[Key, Estimate]],
         differences: Sequence[Mapping[Key, Estimate]],
         resources: Sequence[str],
+        *,
+        is_random: bool,
     ) -> None:
+        self._is_random = is_random
         self._sides = sides
         self._differences = differences
         self._resources = resources
@@ -349,7 +343,7 @@ class _Table:
             sides=sides,
             differences=differences,
             verdicts=[
-                verdict(measure.better, sides[0], other, difference)
+                verdict(measure.better, sides[0], other, difference, is_random=self._is_random)
                 for other, difference in zip(sides[1:], differences, strict=True)
             ],
         )

@@ -1,6 +1,6 @@
 """What a difference between two sides of a comparison means, in a word or two."""
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,10 @@ Verdict: TypeAlias = Literal[
 ]
 
 
+FEW_SEEDS: Final = 2
+"""With so many there are intervals, of which hardly any is of use."""
+
+
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """A mean over seeds; the interval of 95 % is None with fewer than two."""
 
@@ -30,6 +34,23 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     runs: int  # in which it is defined
 
 
+def seeds_remark(seeds: int, *, is_random: bool) -> str | None:
+    """Say what can hardly be concluded from so few seeds; None with enough of them.
+
+    With two, an interval reaches 12.7 standard errors to each side, with three 4.3.
+    """
+    if not is_random:
+        return "nothing is drawn by chance: the work is the same in every run, one seed is enough"
+    if seeds == 1:
+        return "with one seed any difference may be chance: simulate with --seeds 10"
+    if seeds == FEW_SEEDS:
+        return (
+            "with two seeds intervals are so wide that most differences are lost in them: "
+            "simulate with --seeds 10"
+        )
+    return None
+
+
 def is_sure(difference: Estimate) -> bool:
     """Whether an interval does not hold 0: by chance alone so in one of twenty."""
     if difference.low is None or difference.high is None:
@@ -37,15 +58,22 @@ def is_sure(difference: Estimate) -> bool:
     return difference.low > 0 or difference.high < 0
 
 
-def verdict(better: Better, first: Estimate, other: Estimate, difference: Estimate) -> Verdict:
-    """Return what *difference*, of *other* from *first*, means where *better* is better."""
+def verdict(
+    better: Better, first: Estimate, other: Estimate, difference: Estimate, *, is_random: bool
+) -> Verdict:
+    """Return what *difference*, of *other* from *first*, means where *better* is better.
+
+    Without chance every difference is certain, with one seed as well.
+    """
     change = difference.mean
     if change is None or first.mean is None or other.mean is None:
         return _verdict_of_undefined(first, other)
-    if difference.low is None:
+    if is_random and difference.low is None:
         return "one seed"
-    if not is_sure(difference):
-        return "the same" if difference.low == difference.high else "may be chance"
+    if change == 0 and (not is_random or difference.low == difference.high):
+        return "the same"
+    if is_random and not is_sure(difference):
+        return "may be chance"
     match better:
         case "":
             return "more" if change > 0 else "less"

@@ -5,11 +5,6 @@ const WIDEST_CHANGE = 1; // a change of 100 % is at the edge of its picture
 // Verdicts that name a change, not a doubt.
 const CHANGES = ["better", "worse", "more", "less", "only here", "only there"];
 
-const FEW_SEEDS = {
-  1: "One seed only: any difference may be chance, and no confidence interval can be computed.",
-  2: "Two seeds only: intervals are so wide that most differences are lost in them.",
-};
-
 class ComparePage extends ChosenPage {
   constructor(page) {
     super();
@@ -19,7 +14,7 @@ class ComparePage extends ChosenPage {
   }
 
   get hasIntervals() {
-    return this.page.seeds.length > 1;
+    return this.page.is_random && this.page.seeds.length > 1;
   }
 
   rowsOf(scope) {
@@ -57,11 +52,11 @@ class ComparePage extends ChosenPage {
     const about = "Comparison of " + page.sides.length + " sides on the same work, " + seeds;
     return [
       ...pageHead(page.scenario, about),
-      FEW_SEEDS[page.seeds.length]
+      page.seeds_remark
         ? element(
             "p",
-            { class: "partial", role: "note" },
-            FEW_SEEDS[page.seeds.length] + " Simulate with ten seeds or so to be sure.",
+            { class: page.is_random ? "partial" : "remark", role: "note" },
+            page.seeds_remark[0].toUpperCase() + page.seeds_remark.slice(1) + ".",
           )
         : null,
     ];
@@ -228,7 +223,9 @@ class ComparePage extends ChosenPage {
         "p",
         {},
         `Seeds ${this.page.seeds.join(", ")}. `,
-        "Intervals are of 95\u2009% by Student\u2019s t over the differences of pairs. ",
+        this.hasIntervals
+          ? "Intervals are of 95\u2009% by Student\u2019s t over the differences of pairs. "
+          : "",
         WHERE_TO_READ,
       ),
     );
