@@ -48,6 +48,7 @@ def test_with_several_seeds_there_is_an_interval(two_seeds: str) -> None:
     assert "95% INTERVAL" in ran.out
     assert ran.out.endswith(
         "\nbetter or worse: the interval does not contain 0; by chance so in one row of twenty\n"
+        ">=: jobs that never started count with their age at the end\n"
     )
     assert ran.err == (
         "note: with two seeds intervals are so wide that most differences are lost in them: "

@@ -1,6 +1,6 @@
 """``fairlead compare``: the same work under different rules or settings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -34,6 +34,8 @@ CSV_COLUMNS = (
     "scope name measure resource side mean low high runs "
     "difference difference_low difference_high pairs verdict"
 ).split()
+
+AT_LEAST_MARK = ">="
 
 
 @click.command(epilog=EPILOG)
@@ -114,12 +116,15 @@ def _cells(row: ComparedRow, resource: ShownResource | None, *, is_random: bool)
     def change(value: float | None) -> str:
         return change_text(row.form, value, resource)
 
-    first, *others = row.sides
-    cells = [row.name or "cluster", row.title, row.resource, text(first.mean)]
-    for side, difference, verdict in zip(others, row.differences, row.verdicts, strict=True):
+    means = [
+        f"{AT_LEAST_MARK if is_bound else ''}{text(side.mean)}"
+        for side, is_bound in zip(row.sides, row.at_least, strict=True)
+    ]
+    cells = [row.name or "cluster", row.title, row.resource, means[0]]
+    for mean, difference, verdict in zip(means[1:], row.differences, row.verdicts, strict=True):
         said = "" if verdict == "one seed" else verdict  # a note says it once
         interval = _interval(difference, change) if is_random else ""
-        cells += [text(side.mean), change(difference.mean), interval, said]
+        cells += [mean, change(difference.mean), interval, said]
     return cells
 
 
@@ -130,14 +135,23 @@ def _interval(difference: Estimate, text: Callable[[float | None], str]) -> str:
 
 
 def _print_notes(comparison: Comparison) -> None:
+    notes = list(_notes(comparison))
+    if notes:
+        click.echo("\n" + "\n".join(notes))
     if comparison.queues_left_out:
         click.echo(f"note: {comparison.queues_left_out} more queues are left out", err=True)
-    if comparison.is_random and len(comparison.seeds) > 1:
-        click.echo(
-            "\nbetter or worse: the interval does not contain 0; by chance so in one row of twenty"
-        )
     if comparison.seeds_remark is not None:
         click.echo(f"note: {comparison.seeds_remark}", err=True)
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """Yield what marks and verdicts of the table mean, of those that are in it."""
+    if comparison.is_random and len(comparison.seeds) > 1:
+        yield "better or worse: the interval does not contain 0; by chance so in one row of twenty"
+    if any(any(row.at_least) for row in comparison.rows):
+        yield f"{AT_LEAST_MARK}: jobs that never started count with their age at the end"
+    if any("unclear" in row.verdicts for row in comparison.rows):
+        yield "unclear: the side that seems better left more jobs unstarted"
 
 
 def _print_csv(comparison: Comparison) -> None:

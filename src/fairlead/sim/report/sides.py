@@ -13,10 +13,19 @@ import msgspec
 from fairlead.errors import ResultError
 from fairlead.model.duration import format_duration, moment_text
 from fairlead.sim.fields import made_as
-from fairlead.sim.measures.spread import Spread, difference, spread
+from fairlead.sim.measures.spread import Spread, difference, spread_of
+from fairlead.sim.measures.summary import flat_measures
+from fairlead.sim.report.lower_bounds import UNSTARTED, bound_of, with_mean_bounds
 from fairlead.sim.report.measure_rows import RESOURCE, shown_resources
 from fairlead.sim.report.report_page import ShownResource
-from fairlead.sim.report.verdicts import Better, Estimate, Verdict, seeds_remark, verdict
+from fairlead.sim.report.verdicts import (
+    Better,
+    Estimate,
+    Verdict,
+    judged_by_unstarted,
+    seeds_remark,
+    verdict,
+)
 from fairlead.sim.results.about import HistoryMark, RunAbout
 from fairlead.sim.results.read_result import StoredRun
 
@@ -42,6 +51,7 @@ class ComparedRow(msgspec.Struct, frozen=True, kw_only=True):
     form: str  # count, ms, ratio, percent, amount-time
     better: Better
     sides: list[Estimate]
+    at_least: list[bool]  # of each side: jobs that never started count with their age
     differences: list[Estimate]  # from the first side, for each of the others
     verdicts: list[Verdict]  # what each difference means
 
@@ -206,6 +216,11 @@ class _Measure(msgspec.Struct, frozen=True):
     form: str
     better: Better
 
+    @property
+    def is_of_some_jobs(self) -> bool:
+        """Whether jobs that never started are left out of it."""
+        return self.path.startswith(("wait/", "slowdown/", "finish_time_fairness/"))
+
 
 _OF_CLUSTER: Final = (
     _Measure("utilisation/{resource}", "utilisation", "percent", "more"),
@@ -245,14 +260,18 @@ def compare(sides: Sequence[Side]) -> Comparison:
     """
     check_comparable(sides)
     summaries = [{seed: run.summary for seed, run in side.runs.items()} for side in sides]
-    first, *others = summaries
+    measured = [
+        {seed: with_mean_bounds(dict(flat_measures(each))) for seed, each in by_seed.items()}
+        for by_seed in summaries
+    ]
+    first, *others = measured
     about = next(iter(sides[0].runs.values())).about
     resources = shown_resources(
         about.resources, [each for by_seed in summaries for each in by_seed.values()]
     )
     is_random = any(run.about.is_random for side in sides for run in side.runs.values())
     table = _Table(
-        [_by_key(spread(list(by_seed.values()))) for by_seed in summaries],
+        [_by_key(spread_of(list(by_seed.values()))) for by_seed in measured],
         [_by_key(difference(first, other)) for other in others],
         [each.name for each in resources],
         is_random=is_random,
@@ -329,24 +348,44 @@ class _Table:
     def _row(
         self, scope: Literal["cluster", "queue"], name: str, measure: _Measure, resource: str
     ) -> ComparedRow:
-        key = (scope, name, measure.path.replace(RESOURCE, resource))
+        unstarted = [side.get((scope, name, UNSTARTED), _UNKNOWN).mean or 0 for side in self._sides]
+        bound = bound_of(measure.path) if any(unstarted) else None
+        is_bounded = any((scope, name, bound) in side for side in self._sides)
+        path = bound if bound is not None and is_bounded else measure.path
+        key = (scope, name, path.replace(RESOURCE, resource))
         sides = [side.get(key, _UNKNOWN) for side in self._sides]
         differences = [each.get(key, _UNKNOWN) for each in self._differences]
         return ComparedRow(
             scope=scope,
             name=name,
-            measure=measure.path.replace(f"/{RESOURCE}", ""),
+            measure=path.replace(f"/{RESOURCE}", ""),
             resource=resource,
             title=measure.title,
             form=measure.form,
             better=measure.better,
             sides=sides,
+            at_least=[is_bounded and count > 0 for count in unstarted],
             differences=differences,
-            verdicts=[
-                verdict(measure.better, sides[0], other, difference, is_random=self._is_random)
-                for other, difference in zip(sides[1:], differences, strict=True)
-            ],
+            verdicts=self._verdicts(measure, sides, differences, unstarted),
         )
+
+    def _verdicts(
+        self,
+        measure: _Measure,
+        sides: Sequence[Estimate],
+        differences: Sequence[Estimate],
+        unstarted: Sequence[float],
+    ) -> list[Verdict]:
+        found = [
+            verdict(measure.better, sides[0], other, difference, is_random=self._is_random)
+            for other, difference in zip(sides[1:], differences, strict=True)
+        ]
+        if not measure.is_of_some_jobs:
+            return found
+        return [
+            judged_by_unstarted(each, unstarted[0], other)
+            for each, other in zip(found, unstarted[1:], strict=True)
+        ]
 
 
 def _is_shown(row: ComparedRow) -> bool:

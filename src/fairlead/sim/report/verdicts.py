@@ -14,6 +14,7 @@ Verdict: TypeAlias = Literal[
     "less",
     "the same",
     "may be chance",
+    "unclear",  # it leaves jobs out that never started, and more of them on the better side
     "one seed",
     "only here",  # the first side has no such number
     "only there",  # only the first side has one
@@ -89,3 +90,14 @@ def _verdict_of_undefined(first: Estimate, other: Estimate) -> Verdict:
     if first.mean is None:
         return "" if other.mean is None else "only here"
     return "only there" if other.mean is None else "may be chance"
+
+
+def judged_by_unstarted(found: Verdict, first: float, other: float) -> Verdict:
+    """Return *found* unless the side that it calls better left more jobs unstarted.
+
+    *first* and *other* are how many jobs never started on each side. What these would have waited
+    is not known, so the side is not better because they are missing.
+    """
+    if (found == "better" and other > first) or (found == "worse" and first > other):
+        return "unclear"
+    return found

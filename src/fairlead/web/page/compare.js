@@ -27,6 +27,11 @@ class ComparePage extends ChosenPage {
     return this.inForm(found.form, found, value);
   }
 
+  /** The mean of a side; a lower bound where jobs never started. */
+  ofSide(found, at) {
+    return (found.at_least[at] ? "\u2265\u2009" : "") + this.text(found, found.sides[at].mean);
+  }
+
   inForm(form, found, value) {
     if (value === null || value === undefined) return NOTHING;
     if (form !== "amount-time") return formText(form, value);
@@ -89,7 +94,7 @@ class ComparePage extends ChosenPage {
     const { page } = this;
     if (page.sides.length < 3) return null;
     const rows = this.rowsOf("cluster").map((found) =>
-      row([found.title, ...found.sides.map((side) => this.text(found, side.mean))]),
+      row([found.title, ...found.sides.map((_, at) => this.ofSide(found, at))]),
     );
     return element(
       "section",
@@ -175,8 +180,8 @@ class ComparePage extends ChosenPage {
         : this.signed(found, difference.low) + " \u2026 " + this.signed(found, difference.high);
     return row([
       name,
-      this.text(found, found.sides[0].mean),
-      this.text(found, found.sides[this.other].mean),
+      this.ofSide(found, 0),
+      this.ofSide(found, this.other),
       element("td", { class: isSure ? "sure" : null }, this.signed(found, difference.mean)),
       ...(this.hasIntervals ? [interval] : []),
       element("td", { class: "wide" }, this.change(found, difference, verdict)),
@@ -226,6 +231,8 @@ class ComparePage extends ChosenPage {
         this.hasIntervals
           ? "Intervals are of 95\u2009% by Student\u2019s t over the differences of pairs. "
           : "",
+        "\u2265: jobs that never started count with their age at the end. ",
+        "Unclear: the side that seems better left more jobs unstarted. ",
         WHERE_TO_READ,
       ),
     );
