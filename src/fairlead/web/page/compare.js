@@ -47,7 +47,7 @@ class ComparePage extends ChosenPage {
   }
 
   render() {
-    this.show(this.toolbar(), this.overview(), this.cluster(), this.queues(), this.foot());
+    this.show(this.toolbar(), this.cluster(), this.overview(), this.queues(), this.foot());
   }
 
   head() {
@@ -178,16 +178,24 @@ class ComparePage extends ChosenPage {
       difference.low === null
         ? NOTHING
         : this.signed(found, difference.low) + " \u2026 " + this.signed(found, difference.high);
+    // A narrow window has no heads: there the cells of both sides and of the interval name themselves.
+    const named = (head, text, more = "") =>
+      element("td", { class: "named" + more, "data-head": head }, text);
+    const { sides } = this.page;
     return row([
       name,
-      this.ofSide(found, 0),
-      this.ofSide(found, this.other),
-      element("td", { class: isSure ? "sure" : null }, this.signed(found, difference.mean)),
-      ...(this.hasIntervals ? [interval] : []),
+      named(sides[0].name, this.ofSide(found, 0)),
+      named(sides[this.other].name, this.ofSide(found, this.other)),
+      element(
+        "td",
+        { class: "difference" + (isSure ? " sure" : "") },
+        this.signed(found, difference.mean),
+      ),
+      ...(this.hasIntervals ? [named("95\u2009% interval", interval, " interval")] : []),
       element("td", { class: "wide" }, this.change(found, difference, verdict)),
       element(
         "td",
-        { class: "text " + (verdict === "worse" ? "behind" : isSure ? "sure" : "faint") },
+        { class: "text verdict " + (verdict === "worse" ? "behind" : isSure ? "sure" : "faint") },
         verdict,
       ),
     ]);
