@@ -284,6 +284,12 @@ class TimeChart extends TimeFrame {
     this.draw();
   }
 
+  /** Let the axis end at *top*; null: at what is highest in sight. */
+  scaleTo(top) {
+    this.top = top;
+    this.draw();
+  }
+
   emphasise(name) {
     this.onlyName = name;
     this.draw();

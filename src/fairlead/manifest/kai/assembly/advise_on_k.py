@@ -1,9 +1,9 @@
 """Advice on k, the weight of past use: with which k jobs that are there get their turn.
 
 Among siblings of one priority that all want more, a queue with the part w of their weights and the
-part u of the cluster's past use counts with max(0, w + k(w - u)). In the worst case for a queue that
-used nothing, one sibling, the lightest, used all that their parent has, P of the cluster, and the
-others wait like itself. With w_h for that sibling all of them together count with
+part u of the cluster's past use counts with max(0, w + k(w - u)). In the worst case for a queue
+that used nothing, one sibling, the lightest, used all that their parent has, P of the cluster, and
+the others wait like itself. With w_h for that sibling all of them together count with
 
     S = (1 + k)(1 - w_h) + max(0, (1 + k)w_h - kP)
 
