@@ -117,7 +117,7 @@ def _cells(row: ComparedRow, resource: ShownResource | None, *, is_random: bool)
         return change_text(row.form, value, resource)
 
     means = [
-        f"{AT_LEAST_MARK if is_bound else ''}{text(side.mean)}"
+        f"{AT_LEAST_MARK} {text(side.mean)}" if is_bound else text(side.mean)
         for side, is_bound in zip(row.sides, row.at_least, strict=True)
     ]
     cells = [row.name or "cluster", row.title, row.resource, means[0]]

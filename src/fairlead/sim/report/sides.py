@@ -224,6 +224,7 @@ class _Measure(msgspec.Struct, frozen=True):
 
 _OF_CLUSTER: Final = (
     _Measure("utilisation/{resource}", "utilisation", "percent", "more"),
+    _Measure("goodput/{resource}", "goodput", "percent", "more"),
     _Measure("wait/mean_ms", "wait, mean", "ms", "less"),
     _Measure("wait/p50_ms", "wait, p50", "ms", "less"),
     _Measure("wait/p90_ms", "wait, p90", "ms", "less"),
@@ -249,6 +250,8 @@ _OF_QUEUE: Final = (
     _Measure("slowdown/mean", "slowdown, mean", "ratio", "less"),
     _Measure("backlogged/{resource}/worst_deficit", "worst deficit", "amount-time", "less"),
     _Measure("preemptions/evicted", "evictions", "count", "less"),
+    _Measure("lost_by_cause/evicted/{resource}", "lost to evictions", "amount-time", "less"),
+    _Measure("lost_by_cause/moved/{resource}", "lost to moves", "amount-time", "less"),
 )
 _UNKNOWN: Final = Estimate(mean=None, low=None, high=None, runs=0)
 

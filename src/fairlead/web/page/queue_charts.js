@@ -5,11 +5,12 @@ const KEYS =
   "With the keyboard: arrows move the cursor, + and \u2212 zoom, 0 shows all.";
 
 /** A picture of *lines* with their names and values, and the same as a table. */
-function chartOf(report, lines, caption, shape) {
+function chartOf(report, lines, caption, { ownTop, ...shape }) {
   const chart = new TimeChart(report.view, { label: caption + ". " + KEYS, lines, ...shape });
   return element(
     "figure",
     {},
+    ownTop ? scaleSwitch(chart, "these queues", null, ownTop) : null,
     chart.svg,
     legendOf(report.view, lines, chart),
     linesAsTable(report.view, lines, caption),
@@ -32,13 +33,17 @@ function heldSection(report, members) {
     { name: "due in all", kind: "due", swatch: "due", values: due },
     { name: "capacity", kind: "limit", swatch: "dashed", values: capacity },
   ];
+  const held = capacity.map((_, at) =>
+    areas.reduce((sum, area) => sum + (area.values?.[at] ?? 0), 0),
+  );
+  const ownTop = Math.max(...held, ...due);
   const caption = "What queues held over time, in " + report.units(2);
   return element(
     "section",
     {},
     element("h2", {}, "What queues held over time"),
     element("p", { class: "faint" }, caption + ", stacked. ", onScreen(KEYS)),
-    chartOf(report, lines, caption, { height: 280, ticks: 5 }),
+    chartOf(report, lines, caption, { height: 280, ticks: 5, ownTop }),
   );
 }
 
@@ -77,7 +82,7 @@ function dueFigure(report, member, top, hasFair) {
       {},
       element("span", { class: "swatch " + member.shade }),
       member.name,
-      top === null ? null : scaleSwitch(chart, member.name, top),
+      top === null ? null : scaleSwitch(chart, member.name, top, null),
     ),
     words,
     chart.svg,
@@ -85,7 +90,7 @@ function dueFigure(report, member, top, hasFair) {
 }
 
 /** A button that gives a picture a scale of its own, on which a small queue is visible. */
-function scaleSwitch(chart, name, top) {
+function scaleSwitch(chart, name, sharedTop, ownTop) {
   const button = element(
     "button",
     {
@@ -96,7 +101,7 @@ function scaleSwitch(chart, name, top) {
       onclick: () => {
         const isOwn = button.getAttribute("aria-pressed") === "false";
         button.setAttribute("aria-pressed", String(isOwn));
-        chart.scaleTo(isOwn ? null : top);
+        chart.scaleTo(isOwn ? ownTop : sharedTop);
       },
     },
     "own scale",

@@ -181,6 +181,7 @@ class Report extends ChosenPage {
     if (page.runs.length < 2) return null;
     const keys = [
       "utilisation",
+      "goodput",
       "wait_p50",
       "wait_p90",
       "slowdown_mean",
@@ -189,7 +190,9 @@ class Report extends ChosenPage {
       "evicted",
       "lost",
     ];
-    const columns = keys.map((key) => page.columns.find((each) => each.key === key));
+    const has = (key) =>
+      page.runs.some((run) => (this.cell(run.measures.cluster.rows[0], key) ?? null) !== null);
+    const columns = keys.filter(has).map((key) => page.columns.find((each) => each.key === key));
     const rows = page.runs.map((run, at) => {
       const cluster = run.measures.cluster.rows[0];
       const name = [
