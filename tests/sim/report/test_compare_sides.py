@@ -74,7 +74,8 @@ def test_the_cluster_comes_first_then_each_queue(tmp_path: Path) -> None:
     rows = compared(tmp_path, (1,)).rows
     assert list(dict.fromkeys(each.name for each in rows)) == ["", "a", "b", "top"]
     measures = [each.measure for each in rows if not each.name]
-    assert measures[:2] == ["utilisation", "wait_at_least/mean_ms"]  # z never starts
+    assert measures[0] == "utilisation"
+    assert "wait_at_least/mean_ms" in measures, "z never starts"
     assert "jain" in measures
     assert "worst_deficit" in measures
     assert "lost" in measures
