@@ -47,7 +47,7 @@ def test_with_several_seeds_there_is_an_interval(two_seeds: str) -> None:
     assert ran.exit_code == 0
     assert "95% INTERVAL" in ran.out
     assert ran.out.endswith(
-        "\nbetter or worse: the interval does not contain 0; by chance so in one row of twenty\n"
+        "\nbetter, worse: the interval does not contain 0; by chance one row of twenty\n"
         ">=: jobs that never started count with their age at the end\n"
     )
     assert ran.err == (

@@ -147,7 +147,7 @@ def _print_notes(comparison: Comparison) -> None:
 def _notes(comparison: Comparison) -> Iterator[str]:
     """Yield what marks and verdicts of the table mean, of those that are in it."""
     if comparison.is_random and len(comparison.seeds) > 1:
-        yield "better or worse: the interval does not contain 0; by chance so in one row of twenty"
+        yield "better, worse: the interval does not contain 0; by chance one row of twenty"
     if any(any(row.at_least) for row in comparison.rows):
         yield f"{AT_LEAST_MARK}: jobs that never started count with their age at the end"
     if any("unclear" in row.verdicts for row in comparison.rows):
