@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from fairlead.errors import Finding
 from fairlead.manifest.load import LoadResult, load
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.usage.settings import PrometheusSource, StoreSource
@@ -48,6 +49,15 @@ apiVersion: v1
 kind: Node
 metadata: {{name: n1}}
 status: {{allocatable: {{cpu: "64", memory: 256Gi, nvidia.com/gpu: "{gpus}"}}}}
+"""
+POD = """
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: large, namespace: default, labels: {{kai.scheduler/queue: {queue}}}}}
+spec:
+  schedulerName: kai-scheduler
+  containers: [{{name: main, image: work, resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}]
 """
 
 
@@ -124,45 +134,103 @@ UNEVEN = (queue("a", 1), queue("b", 3), queue("idle", 0))
 NESTED = (queue("a"), queue("b", 1, "a"), queue("c", 1, "a"))
 LEVELS = (queue("a", 1, priority=100), queue("b", 1, priority=200))
 
-# least k = (1 - 1/(2G))/w - 1
+THREE = (queue("a"), queue("b"), queue("c"))
+FIVE = (*THREE, queue("d"), queue("e"))
+
+# Queues, GPUs of the cluster, GPUs and queue of a job, k, and whether it is too small. With two
+# siblings it takes (J - 1/2)/(ow) - 1, with more J/(ow) - 1. No GPU is quota: o is the cluster.
 ADVICE = [
-    # two equal queues: (1 - 1/32)/0.5 - 1 = 0.9375
-    (TWO, 16, "0.9375", False),
-    (TWO, 16, "0.937", True),
-    # (1 - 1/4)/0.5 - 1 = 0.5
-    (TWO, 2, "0.5", False),
-    (TWO, 2, "0.49", True),
-    # a quarter of the weights: (1 - 1/16)/0.25 - 1 = 2.75
-    (UNEVEN, 8, "2.75", False),
-    (UNEVEN, 8, "2.7", True),
+    # two equal queues: 15.5/8 - 1 = 0.9375
+    (TWO, 16, (16, "b"), "0.9375", False),
+    (TWO, 16, (16, "b"), "0.937", True),
+    # two GPUs: 1.5/1 - 1 = 0.5
+    (TWO, 2, (2, "b"), "0.5", False),
+    (TWO, 2, (2, "b"), "0.49", True),
+    # a quarter of the weights: 7.5/2 - 1 = 2.75; three quarters: 7.5/6 - 1 = 0.25
+    (UNEVEN, 8, (8, "a"), "2.75", False),
+    (UNEVEN, 8, (8, "a"), "2.7", True),
+    (UNEVEN, 8, (8, "b"), "0.25", False),
     # siblings count at every level
-    (NESTED, 16, "0.9", True),
-    # no others of the same priority, so each has all the weights: (1 - 1/32)/1 - 1 < 0
-    (LEVELS, 16, "0.01", False),
+    (NESTED, 16, (16, "b"), "0.93", True),
+    # no others of the same priority, so each has all the weights
+    (LEVELS, 16, (16, "a"), "0.01", False),
+    # what each has without past use needs no k, and half a GPU is rounded up
+    (TWO, 16, (8, "b"), "0.01", False),
+    # three equal queues: 8/(16/3) - 1 = 0.5
+    (THREE, 16, (8, "c"), "0.5", False),
+    (THREE, 16, (8, "c"), "0.49", True),
+    # five equal queues: 5/(20/5) - 1 = 0.25
+    (FIVE, 20, (5, "c"), "0.25", False),
+    (FIVE, 20, (5, "c"), "0.24", True),
+    # no k makes more of it than the waiting ones have among themselves: 16/2 and 20/4
+    (THREE, 16, (9, "c"), "1000", True),
+    (FIVE, 20, (6, "c"), "1000", True),
     # nothing to win back
-    (TWO, 0, "0.1", False),
+    (TWO, 0, (16, "b"), "0.1", False),
 ]
 
 
-@pytest.mark.parametrize(("queues", "gpus", "k", "is_told"), ADVICE)
-def test_advice_is_given_where_a_queue_can_never_win_the_cluster_back(
-    queues: tuple[str, ...], gpus: int, k: str, is_told: bool
+def job(gpus: int, queue: str) -> str:
+    return POD.format(gpus=gpus, queue=queue)
+
+
+@pytest.mark.parametrize(("queues", "gpus", "large", "k", "is_told"), ADVICE)
+def test_advice_is_given_where_a_job_can_never_win_its_gpus_back(
+    queues: tuple[str, ...], gpus: int, large: tuple[int, str], k: str, is_told: bool
 ) -> None:
-    node = NODE.format(gpus=gpus)
+    objects = (*queues, NODE.format(gpus=gpus), job(*large))
     by_shard = SHARD.format(spec=f"{{kValue: {k}, usageDBConfig: {{}}}}")
     by_own = OWN.format(usage=f"{{k: {k}}}")
     for text, path in ((by_shard, "$.spec.kValue"), (by_own, "$.spec.usage.k")):
-        found = [each for each in told(load_text(*queues, node, text)) if "ill-matched" in each]
+        found = [each for each in told(load_text(*objects, text)) if "ill-matched" in each]
         assert found == ([f"advice ill-matched {path}"] if is_told else [])
 
 
-def test_the_advice_says_who_and_how_much() -> None:
+def ill_matched(*texts: str) -> Finding:
+    (finding,) = [each for each in load_text(*texts).findings if each.code == "ill-matched"]
+    return finding
+
+
+def test_the_advice_says_which_job_and_how_much() -> None:
+    """(1 + 0.5)/4 of 8 GPUs are 3."""
     shard = SHARD.format(spec="{kValue: 0.5, usageDBConfig: {}}")
-    result = load_text(*UNEVEN, NODE.format(gpus=8), shard)
-    (finding,) = [each for each in result.findings if each.code == "ill-matched"]
-    assert '"a", which has 0.25 of its siblings\' weights' in finding.message
-    assert "all 8 GPUs" in finding.message
-    assert finding.fix.startswith("write 2.75 or more")
+    finding = ill_matched(*UNEVEN, NODE.format(gpus=8), job(8, "a"), shard)
+    assert '"a" is entitled to 3 GPUs while its siblings want more too' in finding.message
+    assert '"default/pod/large" needs 8' in finding.message
+    assert finding.fix == "write 2.75 or more"
+
+
+def test_the_advice_says_what_no_k_can_do() -> None:
+    finding = ill_matched(*THREE, NODE.format(gpus=16), job(16, "c"), OWN.format(usage="{k: 9}"))
+    assert '"c" is entitled to 8 at most while its siblings wait too' in finding.message
+    assert "no k changes that: k divides only what is beyond quotas" in finding.message
+    assert finding.fix == "give the queue a larger quota or weight, or make the job smaller"
+
+
+def test_a_quota_is_no_matter_of_k() -> None:
+    """With a quota of 8 of its own, b lacks 8 of the other 8: 7.5/4 - 1 = 0.875."""
+    own = queue("b").replace("gpu: {quota: 0,", "gpu: {quota: 8,")
+    objects = (queue("a"), own, NODE.format(gpus=16), job(16, "b"))
+    assert ill_matched(*objects, OWN.format(usage="{k: 0.87}")).fix == "write 0.88 or more"
+    assert told(load_text(*objects, OWN.format(usage="{k: 0.875}"))) == []
+
+
+def test_a_department_divides_what_it_has_itself() -> None:
+    """A and d have 8 GPUs each. Use counts against the whole cluster, so P is 1/2 in a.
+
+    b is entitled to 8(1 + k)/2 / (1 + k/2): 5.33 with k = 1; 7.5 takes 3.5/(4 - 7.5/2) = 14.
+    """
+    objects = (*NESTED, queue("d"), NODE.format(gpus=16), job(8, "b"))
+    finding = ill_matched(*objects, OWN.format(usage="{k: 1}"))
+    assert '"b" is entitled to 5.33 GPUs' in finding.message
+    assert finding.fix == "write 14 or more"
+    assert told(load_text(*objects, OWN.format(usage="{k: 14}"))) == []
+
+
+def test_nothing_is_said_where_no_job_is_that_large() -> None:
+    objects = (*TWO, NODE.format(gpus=16))
+    assert told(load_text(*objects, OWN.format(usage="{k: 0.1}"))) == []
+    assert told(load_text(*objects, job(4, "a"), OWN.format(usage="{k: 0.1}"))) == []
 
 
 def test_without_past_use_no_k_is_advised_on() -> None:
@@ -186,7 +254,6 @@ def test_a_k_that_looks_like_0_is_told_for_what_it_is(text: str, path: str, gpus
 
 
 def test_a_k_of_a_billionth_has_the_usual_advice() -> None:
-    result = load_text(*TWO, NODE.format(gpus=16), OWN.format(usage="{k: 1.0e-9}"))
-    assert told(result) == ["advice ill-matched $.spec.usage.k"]
-    (finding,) = result.findings
+    own = OWN.format(usage="{k: 1.0e-9}")
+    finding = ill_matched(*TWO, NODE.format(gpus=16), job(16, "b"), own)
     assert "found k = 1e-9, with which" in finding.message

@@ -9,7 +9,7 @@ from fairlead.sim.report.measure_rows import shown
 from fairlead.sim.report.sides import compare, sides_of
 from fairlead.web.page.write_page import write_page
 from tests.sim.report.small_results import small_run, write_result
-from tests.web.browser import opened_browser
+from tests.web.browser import Page, opened_browser
 
 VALUES = [
     sign * digits * 10.0**power
@@ -48,6 +48,17 @@ def _plain(text: str) -> str:
     return text.replace("\u2009", "").replace(" ", "").replace("\u2212", "-")
 
 
+def _from_the_top(browser: Page) -> list[str]:
+    """Return the kinds of cells of the first row, from the top down, each once."""
+    script = """
+        [...document.querySelectorAll('.compared tbody tr:first-child td:not(.wide)')]
+          .map(cell => [cell.getBoundingClientRect().top, cell.className.match(
+            /verdict|difference|interval|named/g).pop()])
+          .sort(([one], [other]) => one - other).map(([, kind]) => kind)
+    """
+    return list(dict.fromkeys(browser.run(script)))
+
+
 def test_a_comparison_is_shown_with_a_verdict_for_each_measure(tmp_path: Path) -> None:
     """Three sides with the same numbers: each measure is the same, and all can be chosen."""
     runs = [
@@ -73,7 +84,30 @@ def test_a_comparison_is_shown_with_a_verdict_for_each_measure(tmp_path: Path) -
         )
         heads = "document.querySelector('.compared thead').textContent"
         assert "elastic" in browser.run(heads)
-        browser.resize(400, 800)
-        assert browser.run("document.documentElement.scrollWidth") <= 400
+        browser.resize(390, 844)
+        browser.settle()
+        assert browser.run("document.documentElement.scrollWidth") <= 390
+        assert browser.run("document.querySelector('.compared .scroll').scrollWidth") <= 390
+        assert _from_the_top(browser) == ["verdict", "difference", "named", "interval"]
         assert browser.errors == []
         assert browser.requests == [file.as_uri()]
+
+
+def test_a_change_from_0_is_drawn_at_the_edge(tmp_path: Path) -> None:
+    """0 -> 97 % has no relative size; the page left it out, as if nothing had changed."""
+    result = write_result(tmp_path / "result", small_run("kai"), small_run("kueue"))
+    page = compare(sides_of("result", result.runs))
+    (used,) = [row for row in page.rows if (row.name, row.measure) == ("", "utilisation")]
+    none, most = (msgspec.structs.replace(used.sides[0], mean=mean) for mean in (0.0, 0.97))
+    changed = msgspec.structs.replace(
+        used, sides=[none, most], differences=[most], verdicts=["better"]
+    )
+    page = msgspec.structs.replace(page, rows=[changed])
+    file = tmp_path / "compare.html"
+    file.write_bytes(write_page("compare", "small", page))
+    with opened_browser(tmp_path / "profile") as browser:
+        browser.open(file)
+        assert browser.run("document.querySelector('.span .dot').style.left") == "100%"
+        said = browser.run("document.querySelector('.span').title")
+        assert said == "Change from 0, better"
+        assert browser.errors == []

@@ -178,6 +178,100 @@ def test_another_run_can_be_chosen(browser: Page, report: Path) -> None:
     assert browser.errors == []
 
 
+def test_the_address_names_the_run_and_back_returns(browser: Page, report: Path) -> None:
+    browser.open(report)
+    browser.run("document.querySelector('#run-1').click()")
+    assert browser.run("location.hash") == "#run=second&resource=gpu"
+    browser.run("document.querySelector('#run-0').click()")
+    browser.run("new Promise(done => { addEventListener('hashchange', done); history.back() })")
+    browser.settle()
+    assert browser.run("document.querySelector('#choose-run').value") == "1"
+    browser.run("new Promise(done => { addEventListener('hashchange', done); history.back() })")
+    browser.settle()
+    assert browser.run("document.querySelector('#choose-run').value") == "0"
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize(
+    ("address", "run"), [("run=second", "1"), ("run=nobody&queue=none", "0"), ("main", "0")]
+)
+def test_an_address_is_followed_as_far_as_it_can_be(
+    browser: Page, report: Path, address: str, run: str
+) -> None:
+    browser.open(report)
+    browser.run(f"location.hash = {address!r}; location.reload()")
+    browser.settle()
+    assert browser.run("document.querySelector('#choose-run').value") == run
+    assert browser.errors == []
+
+
+def test_names_are_searched(browser: Page, report: Path) -> None:
+    browser.open(report)
+    browser.run(
+        "(box => { box.value = 'TO'; box.dispatchEvent(new Event('input')) })"
+        "(document.querySelector('#search'))"
+    )
+    names = "[...document.querySelectorAll('.tall tbody th')].map(each => each.textContent)"
+    assert browser.run(names) == ["top"]
+    assert "1 of 3" in text(browser, "main")
+
+
+def test_a_queue_is_looked_at_by_itself(browser: Page, report: Path) -> None:
+    """Of a queue that is in no group too; the address names it."""
+    browser.open(report)
+    browser.run(
+        "[...document.querySelectorAll('.tall tbody th button')]"
+        ".find(each => each.textContent === 'top').click()"
+    )
+    assert "The queue top" in text(browser, "#picked-queue")
+    assert browser.run("location.hash").endswith("&queue=top")
+    assert count(browser, "#picked-queue path.area") == 1
+    browser.run("document.querySelector('#picked-queue .buttons button').click()")
+    assert count(browser, "#picked-queue") == 0
+    assert browser.errors == []
+
+
+def test_a_picture_has_its_own_scale_on_request(browser: Page, report: Path) -> None:
+    """B holds 4 GPUs until 17 s; from 18.75 s on it holds none, and 2 are due."""
+    browser.open(report)
+    marks = (
+        "[...document.querySelectorAll('.small figure:nth-child(2) text[text-anchor=end]')]"
+        ".map(each => each.textContent)"
+    )
+    shared = browser.run(marks)
+    for name in ("closer", "later", "closer"):
+        browser.run(f"document.querySelector('#{name}').click()")
+        browser.settle()
+    switch = "document.querySelector('.small figure:nth-child(2) .scale-switch')"
+    assert browser.run(marks) == shared
+    browser.run(f"{switch}.click()")
+    assert browser.run(f"{switch}.getAttribute('aria-pressed')") == "true"
+    assert (shared[-1], browser.run(marks)[-1]) == ("4", "2")
+    browser.run(f"{switch}.click()")
+    assert browser.run(marks) == shared
+
+
+def test_buttons_zoom_and_move_in_time(browser: Page, report: Path) -> None:
+    """30 s: closer shows the middle 15 s, later the last, wider all again."""
+    browser.open(report)
+    shown = "[report.view.fromMs, report.view.toMs]"
+
+    def click(name: str) -> list[float]:
+        browser.run(f"document.querySelector('#{name}').click()")
+        browser.settle()
+        found = browser.run(shown)
+        assert isinstance(found, list)
+        return found
+
+    assert browser.run("document.querySelector('#earlier').disabled") is True
+    assert click("closer") == [7_500, 22_500]
+    assert click("later") == [15_000, 30_000]
+    assert click("earlier") == [7_500, 22_500]
+    assert click("wider") == [0, 30_000]
+    assert click("closer") == [7_500, 22_500]
+    assert click("reset") == [0, 30_000]
+
+
 def test_measures_are_sorted_by_a_click_on_their_title(browser: Page, report: Path) -> None:
     browser.open(report)
     names = (

@@ -47,12 +47,30 @@ def test_with_several_seeds_there_is_an_interval(two_seeds: str) -> None:
     assert ran.exit_code == 0
     assert "95% INTERVAL" in ran.out
     assert ran.out.endswith(
-        "\n* the interval does not contain 0; by chance that happens in one row of twenty\n"
+        "\nbetter, worse: the interval does not contain 0; by chance one row of twenty\n"
+        ">=: jobs that never started count with their age at the end\n"
     )
     assert ran.err == (
         "note: with two seeds intervals are so wide that most differences are lost in them: "
         "simulate with --seeds 10\n"
     )
+
+
+def test_where_nothing_is_drawn_one_seed_is_enough(tmp_path: Path) -> None:
+    """Both sides have the same two endless jobs; only how often they take turns differs."""
+    two_queues = str(Path(__file__).parents[3] / "examples" / "scenarios" / "two-queues.yaml")
+    folders = [str(tmp_path / k_value) for k_value in ("1", "2")]
+    for folder in folders:
+        settings = ("--set", f"kValue={Path(folder).name}", "--set", "duration=10m")
+        assert run_cli("simulate", two_queues, *settings, "--to", folder).exit_code == 0
+    ran = run_cli("compare", *folders)
+    assert ran.err == (
+        "note: nothing is drawn by chance: the work is the same in every run, one seed is enough\n"
+    )
+    lines = map(str.split, ran.out.splitlines())
+    assert [line for line in lines if line[:2] == ["cluster", "evictions"]] == [
+        ["cluster", "evictions", "4", "7", "+3", "worse"]
+    ]
 
 
 def test_variants_are_chosen_after_a_colon(one_seed: str) -> None:

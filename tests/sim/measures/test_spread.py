@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.sim.measures.spread import Spread, difference, quantile_95, spread, within
-from fairlead.sim.measures.summary import Summary
+from fairlead.sim.measures.summary import Key, Summary, flat_measures
 from tests.sim.measures.histories import measure, written
 
 
@@ -19,6 +19,10 @@ def run(wait_ms: int, user: str = "ann") -> Summary:
     story = f"at what to pods more\n 0 submit x - -\n {wait_ms} start x 1 -"
     summary, _ = measure(written(jobs, story), 100, resources=("gpu",), parents={"a": None})
     return summary
+
+
+def flat(runs: dict[int, Summary]) -> dict[int, dict[Key, float | None]]:
+    return {seed: dict(flat_measures(summary)) for seed, summary in runs.items()}
 
 
 def found(spreads: tuple[Spread, ...], scope: str, name: str, measure: str) -> Spread:
@@ -62,7 +66,7 @@ def test_a_difference_is_taken_seed_by_seed() -> None:
     """
     before = {1: run(10), 2: run(12), 3: run(17), 4: run(90)}
     after = {3: run(13), 2: run(11), 1: run(8)}
-    each = found(difference(before, after), "queue", "a", "wait/max_ms")
+    each = found(difference(flat(before), flat(after)), "queue", "a", "wait/max_ms")
     assert each.runs == 3
     assert each.mean == pytest.approx(-7 / 3)
     assert each.low == pytest.approx(-6.127917, abs=1e-6)
@@ -70,7 +74,7 @@ def test_a_difference_is_taken_seed_by_seed() -> None:
 
 
 def test_a_measure_that_one_side_lacks_has_no_difference() -> None:
-    spreads = difference({1: run(10)}, {1: run(10, user="bob")})
+    spreads = difference(flat({1: run(10)}), flat({1: run(10, user="bob")}))
     assert found(spreads, "user", "ann", "submitted").mean is None
     assert found(spreads, "user", "bob", "submitted").mean is None
     assert found(spreads, "cluster", "", "submitted").mean == 0.0

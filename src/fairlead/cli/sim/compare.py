@@ -1,6 +1,6 @@
 """``fairlead compare``: the same work under different rules or settings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -15,14 +15,12 @@ from fairlead.sim.report.report_page import ShownResource
 from fairlead.sim.report.sides import (
     ComparedRow,
     Comparison,
-    Estimate,
     Side,
     compare,
-    is_sure,
-    seeds_remark,
     sides_of,
     with_names,
 )
+from fairlead.sim.report.verdicts import Estimate
 from fairlead.sim.results.read_result import read_result
 
 EPILOG = f"""\b
@@ -34,8 +32,10 @@ Examples:
 """
 CSV_COLUMNS = (
     "scope name measure resource side mean low high runs "
-    "difference difference_low difference_high pairs"
+    "difference difference_low difference_high pairs verdict"
 ).split()
+
+AT_LEAST_MARK = ">="
 
 
 @click.command(epilog=EPILOG)
@@ -95,7 +95,7 @@ def _print_table(comparison: Comparison, *, wide: bool) -> None:
     click.echo(printable(f"differences are from {sides[0].name}") + "\n")
     heads = ["OF", "MEASURE", "RESOURCE", sides[0].name]
     for side in sides[1:]:
-        heads += [side.name, "DIFFERENCE", "95% INTERVAL", ""]
+        heads += [side.name, "DIFFERENCE", "95% INTERVAL", "VERDICT"]
     rows: list[Sequence[str]] = [heads]
     resources = {each.name: each for each in comparison.resources}
     before = ""
@@ -103,23 +103,28 @@ def _print_table(comparison: Comparison, *, wide: bool) -> None:
         if row.name != before:
             rows.append([""] * len(heads))
         before = row.name
-        rows.append(_cells(row, resources.get(row.resource)))
+        resource = resources.get(row.resource)
+        rows.append(_cells(row, resource, is_random=comparison.is_random))
     click.echo(table_text(rows, left=3, wide=wide))
     _print_notes(comparison)
 
 
-def _cells(row: ComparedRow, resource: ShownResource | None) -> list[str]:
+def _cells(row: ComparedRow, resource: ShownResource | None, *, is_random: bool) -> list[str]:
     def text(value: float | None) -> str:
         return measure_text(row.form, value, resource)
 
     def change(value: float | None) -> str:
         return change_text(row.form, value, resource)
 
-    first, *others = row.sides
-    cells = [row.name or "cluster", row.title, row.resource, text(first.mean)]
-    for side, difference in zip(others, row.differences, strict=True):
-        mark = "*" if is_sure(difference) else ""
-        cells += [text(side.mean), change(difference.mean), _interval(difference, change), mark]
+    means = [
+        f"{AT_LEAST_MARK} {text(side.mean)}" if is_bound else text(side.mean)
+        for side, is_bound in zip(row.sides, row.at_least, strict=True)
+    ]
+    cells = [row.name or "cluster", row.title, row.resource, means[0]]
+    for mean, difference, verdict in zip(means[1:], row.differences, row.verdicts, strict=True):
+        said = "" if verdict == "one seed" else verdict  # a note says it once
+        interval = _interval(difference, change) if is_random else ""
+        cells += [mean, change(difference.mean), interval, said]
     return cells
 
 
@@ -130,24 +135,34 @@ def _interval(difference: Estimate, text: Callable[[float | None], str]) -> str:
 
 
 def _print_notes(comparison: Comparison) -> None:
+    notes = list(_notes(comparison))
+    if notes:
+        click.echo("\n" + "\n".join(notes))
     if comparison.queues_left_out:
         click.echo(f"note: {comparison.queues_left_out} more queues are left out", err=True)
-    if len(comparison.seeds) > 1:
-        click.echo(
-            "\n* the interval does not contain 0; by chance that happens in one row of twenty"
-        )
-    remark = seeds_remark(len(comparison.seeds))
-    if remark is not None:
-        click.echo(f"note: {remark}: simulate with --seeds 10", err=True)
+    if comparison.seeds_remark is not None:
+        click.echo(f"note: {comparison.seeds_remark}", err=True)
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """Yield what marks and verdicts of the table mean, of those that are in it."""
+    if comparison.is_random and len(comparison.seeds) > 1:
+        yield "better, worse: the interval does not contain 0; by chance one row of twenty"
+    if any(any(row.at_least) for row in comparison.rows):
+        yield f"{AT_LEAST_MARK}: jobs that never started count with their age at the end"
+    if any("unclear" in row.verdicts for row in comparison.rows):
+        yield "unclear: the side that seems better left more jobs unstarted"
 
 
 def _print_csv(comparison: Comparison) -> None:
     click.echo(csv_line(CSV_COLUMNS), nl=False)
     first = Estimate(mean=None, low=None, high=None, runs=0)  # is compared with nothing
     for row in comparison.rows:
-        pairs = zip(comparison.sides, row.sides, [first, *row.differences], strict=True)
-        for about, side, difference in pairs:
+        differences = [first, *row.differences]
+        verdicts = ["", *row.verdicts]
+        columns = zip(comparison.sides, row.sides, differences, verdicts, strict=True)
+        for about, side, difference, verdict in columns:
             head = (row.scope, row.name, row.measure, row.resource, about.name)
             own = (side.mean, side.low, side.high, side.runs)
             more = (difference.mean, difference.low, difference.high, difference.runs)
-            click.echo(csv_line([*head, *own, *more]), nl=False)
+            click.echo(csv_line([*head, *own, *more, verdict]), nl=False)

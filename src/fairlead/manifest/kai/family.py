@@ -20,6 +20,7 @@ from fairlead.manifest.core.objects import (
 from fairlead.manifest.core.pod_selectors import ChangedSelectors
 from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.assembly.advise_on_k import advise_on_k
 from fairlead.manifest.kai.assembly.jobs import (
     Job,
     NodePool,
@@ -38,7 +39,7 @@ from fairlead.manifest.kai.assembly.queues import (
     kai_tree,
     model_queue,
 )
-from fairlead.manifest.kai.assembly.usage import KaiUsage, advise_on_k, settle_usage
+from fairlead.manifest.kai.assembly.usage import KaiUsage, settle_usage
 from fairlead.manifest.kai.assembly.workload import KaiWorkload
 from fairlead.manifest.kai.devices.assigned_shares import NodeDevices
 from fairlead.manifest.kai.devices.shared_gpus import SharedGpus
@@ -260,9 +261,8 @@ class KaiFamily(Family[Job]):
         """Add what queues ask for without pods, and advise on the tree and on k."""
         for event in self.demands().events(state.resources):
             state.apply(event)
-        total = state.total()
-        advise_on_queues(self.tree, total if state.nodes else None, findings)
-        advise_on_k(self.usage_settings, self.tree, total[KAI_AXES.index("gpu")], findings)
+        advise_on_queues(self.tree, state.total() if state.nodes else None, findings)
+        advise_on_k(self.usage_settings, self.tree, state, findings)
 
     def observe(self, part: Job, measures: Measures, findings: Findings) -> ObservedWorkload:
         """Return a job as its objects show it."""

@@ -68,14 +68,22 @@ def spread(summaries: Sequence[Summary]) -> tuple[Spread, ...]:
 
     The order of the runs does not matter. Cost: measures x runs.
     """
+    return spread_of([dict(flat_measures(summary)) for summary in summaries])
+
+
+def spread_of(runs: Sequence[Mapping[Key, float | None]]) -> tuple[Spread, ...]:
+    """The same of measures that are flat already."""
     values: dict[Key, list[float | None]] = {}
-    for summary in summaries:
-        for key, value in flat_measures(summary):
+    for run in runs:
+        for key, value in run.items():
             values.setdefault(key, []).append(value)
     return tuple(_spread(key, values[key]) for key in _in_order(values))
 
 
-def difference(before: Mapping[int, Summary], after: Mapping[int, Summary]) -> tuple[Spread, ...]:
+def difference(
+    before: Mapping[int, Mapping[Key, float | None]],
+    after: Mapping[int, Mapping[Key, float | None]],
+) -> tuple[Spread, ...]:
     """The same of *after* minus *before*, each seed with itself.
 
     Two runs of one seed share their work, so what the work does to both falls out of the
@@ -83,7 +91,7 @@ def difference(before: Mapping[int, Summary], after: Mapping[int, Summary]) -> t
     """
     values: dict[Key, list[float | None]] = {}
     for seed in before.keys() & after.keys():
-        old, new = dict(flat_measures(before[seed])), dict(flat_measures(after[seed]))
+        old, new = before[seed], after[seed]
         for key in old.keys() | new.keys():
             values.setdefault(key, []).append(_minus(new.get(key), old.get(key)))
     return tuple(_spread(key, values[key]) for key in _in_order(values))

@@ -307,6 +307,7 @@ MOST_NUMBERS: Final = 400_000
 """In all lines of a page together: about 2.4 MB of text at six letters each."""
 
 MOST_BUCKETS: Final = 480  # of a line: about two of a screen's points each
+ENOUGH_BUCKETS: Final = 120  # with so many, every queue has lines rather than longer ones
 FEWEST_BUCKETS: Final = 60
 MOST_GROUPS: Final = (16, 8, 4, 2, 1)  # of a run; the largest that keeps lines long enough
 MOST_RUNS: Final = 32
@@ -327,15 +328,15 @@ def make_report(
     summaries = [run.summary for run in shown]
     resources = shown_resources(runs[0].about.resources, summaries) if runs else ()
     weights = queue_weights(summaries, [each.name for each in resources])
-    groups, buckets = _fitting(shown, resources, weights)
+    groups, drawn, buckets = _fitting(shown, resources, weights)
     return ReportPage(
         scenario=scenario,
         resources=list(resources),
         columns=measure_columns(),
         wait_edges_ms=list(EDGES_MS),
         runs=[
-            _RunMaker(run, resources, buckets, len(shown)).page(*own)
-            for run, own in zip(shown, groups, strict=True)
+            _RunMaker(run, resources, buckets, len(shown)).page(*own, names)
+            for run, own, names in zip(shown, groups, drawn, strict=True)
         ],
         runs_left_out=len(runs) - len(shown),
         complete=is_complete,
@@ -344,23 +345,30 @@ def make_report(
 
 def _fitting(
     runs: Sequence[StoredRun], resources: Sequence[ShownResource], weights: dict[str, float]
-) -> tuple[list[tuple[list[Group], int]], int]:
-    """Return the groups of each run and the number of buckets that together fit on a page."""
+) -> tuple[list[tuple[list[Group], int]], list[set[str]], int]:
+    """Return the groups of each run, its queues with lines, and the buckets that fit on a page.
+
+    If all queues fit, each has lines, so that a small one can be looked at; else those of groups.
+    """
     groups: list[tuple[list[Group], int]] = []
+    drawn: list[set[str]] = []
     lines = 1
     for most in MOST_GROUPS:
         groups = [queue_groups(run.about.parents, weights, most) for run in runs]
-        queues = sum(_drawn(own) for own, _ in groups)
-        lines = max(1, queues * len(resources) * len(KINDS))
+        together = sum(1 for own, _ in groups for group in own if group.others)
+        drawn = [{name for group in own for name in group.members} for own, _ in groups]
+        everything = [set(run.about.parents) for run in runs]
+        if _lines(everything, together, resources) * ENOUGH_BUCKETS <= MOST_NUMBERS:
+            drawn = everything
+        lines = _lines(drawn, together, resources)
         if lines * FEWEST_BUCKETS <= MOST_NUMBERS:
             break
-    return groups, min(MOST_BUCKETS, max(FEWEST_BUCKETS, MOST_NUMBERS // lines))
+    return groups, drawn, min(MOST_BUCKETS, max(FEWEST_BUCKETS, MOST_NUMBERS // lines))
 
 
-def _drawn(groups: Sequence[Group]) -> int:
-    """Return how many queues have lines; queues drawn as one count too."""
-    members = {name for group in groups for name in group.members}
-    return len(members) + sum(1 for group in groups if group.others)
+def _lines(drawn: Sequence[set[str]], together: int, resources: Sequence[ShownResource]) -> int:
+    """Return how many lines there are of the queues *drawn* and those drawn *together*."""
+    return max(1, (sum(map(len, drawn)) + together) * len(resources) * len(KINDS))
 
 
 class _RunMaker:
@@ -378,9 +386,8 @@ class _RunMaker:
         self._bucket_ms = series.bucket_ms * self._together
         self._places = {name: at for at, name in enumerate(run.about.parents)}
 
-    def page(self, groups: Sequence[Group], left_out: int) -> RunPage:
+    def page(self, groups: Sequence[Group], left_out: int, drawn: set[str]) -> RunPage:
         about = self._run.about
-        drawn = sorted({self._places[name] for group in groups for name in group.members})
         names = list(about.parents)
         return made_as(
             RunPage,
@@ -390,7 +397,11 @@ class _RunMaker:
             queues=self._queues(),
             groups=[self._group(group) for group in groups],
             groups_left_out=left_out,
-            lines={str(at): self._lines.of_queues([names[at]]) for at in drawn},
+            lines={
+                str(at): self._lines.of_queues([name])
+                for at, name in enumerate(names)
+                if name in drawn
+            },
             capacity=self._lines.capacity(),
             waits=self._waits(),
             evictions=self._evictions(),

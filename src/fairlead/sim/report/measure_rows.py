@@ -80,6 +80,20 @@ _OF_JOBS: Final = (
     _Column("wait_p99", "Wait, p99", "ms", ("wait/p99_ms",), "99 % waited no longer"),
     _Column("wait_max", "Wait, longest", "ms", ("wait/max_ms",), "no job waited longer"),
     _Column(
+        "wait_at_least_mean",
+        "Wait at least, mean",
+        "ms",
+        ("wait_at_least/mean_ms",),
+        "of all jobs: one that never started waited until the end at least",
+    ),
+    _Column(
+        "wait_at_least_p90",
+        "Wait at least, p90",
+        "ms",
+        ("wait_at_least/p90_ms",),
+        "of all jobs: one that never started waited until the end at least",
+    ),
+    _Column(
         "slowdown_mean",
         "Slowdown, mean",
         "ratio",
@@ -127,6 +141,13 @@ _OF_RESOURCES: Final = (
     ),
     _Column("utilisation", "Part of cluster", "percent", ("utilisation/{resource}",)),
     _Column(
+        "goodput",
+        "Goodput",
+        "percent",
+        ("goodput/{resource}",),
+        "part of cluster, without work that was lost",
+    ),
+    _Column(
         "received_to_entitled",
         "Got of due while waiting",
         "percent",
@@ -150,6 +171,20 @@ _OF_RESOURCES: Final = (
         "amount-time",
         ("lost/{resource}",),
         "work that had to be done anew after evictions, moves and node losses",
+    ),
+    *(
+        _Column(
+            f"lost_{cause}",
+            f"Lost to {plural}",
+            "amount-time",
+            (f"lost_by_cause/{cause}/{{resource}}",),
+            f"work that had to be done anew after {plural}",
+        )
+        for cause, plural in (
+            ("evicted", "evictions"),
+            ("moved", "moves"),
+            ("node-lost", "node losses"),
+        )
     ),
 )
 

@@ -6,25 +6,28 @@ difference is that of pairs of runs with the same seed, so it does not depend on
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 import msgspec
 
 from fairlead.errors import ResultError
 from fairlead.model.duration import format_duration, moment_text
 from fairlead.sim.fields import made_as
-from fairlead.sim.measures.spread import Spread, difference, spread
+from fairlead.sim.measures.spread import Spread, difference, spread_of
+from fairlead.sim.measures.summary import flat_measures
+from fairlead.sim.report.lower_bounds import UNSTARTED, bound_of, with_mean_bounds
 from fairlead.sim.report.measure_rows import RESOURCE, shown_resources
 from fairlead.sim.report.report_page import ShownResource
+from fairlead.sim.report.verdicts import (
+    Better,
+    Estimate,
+    Verdict,
+    judged_by_unstarted,
+    seeds_remark,
+    verdict,
+)
 from fairlead.sim.results.about import HistoryMark, RunAbout
 from fairlead.sim.results.read_result import StoredRun
-
-Better: TypeAlias = Literal["less", "more", "even", ""]
-"""Which is better: less, more, nearer to 1, or neither."""
-
-
-FEW_SEEDS: Final = 2
-"""With so many there are intervals, of which hardly any is of use."""
 
 
 class ComparedSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,15 +38,6 @@ class ComparedSide(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     settings: dict[str, str]
     history: HistoryMark | None  # None: nothing was used before the start
-
-
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean over seeds; the interval of 95 % is None with fewer than two."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    runs: int  # in which it is defined
 
 
 class ComparedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +51,9 @@ class ComparedRow(msgspec.Struct, frozen=True, kw_only=True):
     form: str  # count, ms, ratio, percent, amount-time
     better: Better
     sides: list[Estimate]
+    at_least: list[bool]  # of each side: jobs that never started count with their age
     differences: list[Estimate]  # from the first side, for each of the others
+    verdicts: list[Verdict]  # what each difference means
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,29 +61,12 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: str
     seeds: list[int]
+    is_random: bool  # False: nothing is drawn, so each difference is certain
+    seeds_remark: str | None  # what so few seeds can hardly show, or need not
     resources: list[ShownResource]
     sides: list[ComparedSide]
     rows: list[ComparedRow]
     queues_left_out: int
-
-
-def seeds_remark(seeds: int) -> str | None:
-    """Say what can hardly be concluded from so few seeds; None with enough of them.
-
-    With two, an interval reaches 12.7 standard errors to each side, with three 4.3.
-    """
-    if seeds == 1:
-        return "with one seed any difference may be chance"
-    if seeds == FEW_SEEDS:
-        return "with two seeds intervals are so wide that most differences are lost in them"
-    return None
-
-
-def is_sure(difference: Estimate) -> bool:
-    """Whether an interval does not hold 0: by chance alone so in one of twenty."""
-    if difference.low is None or difference.high is None:
-        return False
-    return difference.low > 0 or difference.high < 0
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,9 +216,15 @@ class _Measure(msgspec.Struct, frozen=True):
     form: str
     better: Better
 
+    @property
+    def is_of_some_jobs(self) -> bool:
+        """Whether jobs that never started are left out of it."""
+        return self.path.startswith(("wait/", "slowdown/", "finish_time_fairness/"))
+
 
 _OF_CLUSTER: Final = (
     _Measure("utilisation/{resource}", "utilisation", "percent", "more"),
+    _Measure("goodput/{resource}", "goodput", "percent", "more"),
     _Measure("wait/mean_ms", "wait, mean", "ms", "less"),
     _Measure("wait/p50_ms", "wait, p50", "ms", "less"),
     _Measure("wait/p90_ms", "wait, p90", "ms", "less"),
@@ -265,6 +250,8 @@ _OF_QUEUE: Final = (
     _Measure("slowdown/mean", "slowdown, mean", "ratio", "less"),
     _Measure("backlogged/{resource}/worst_deficit", "worst deficit", "amount-time", "less"),
     _Measure("preemptions/evicted", "evictions", "count", "less"),
+    _Measure("lost_by_cause/evicted/{resource}", "lost to evictions", "amount-time", "less"),
+    _Measure("lost_by_cause/moved/{resource}", "lost to moves", "amount-time", "less"),
 )
 _UNKNOWN: Final = Estimate(mean=None, low=None, high=None, runs=0)
 
@@ -276,20 +263,28 @@ def compare(sides: Sequence[Side]) -> Comparison:
     """
     check_comparable(sides)
     summaries = [{seed: run.summary for seed, run in side.runs.items()} for side in sides]
-    first, *others = summaries
+    measured = [
+        {seed: with_mean_bounds(dict(flat_measures(each))) for seed, each in by_seed.items()}
+        for by_seed in summaries
+    ]
+    first, *others = measured
     about = next(iter(sides[0].runs.values())).about
     resources = shown_resources(
         about.resources, [each for by_seed in summaries for each in by_seed.values()]
     )
+    is_random = any(run.about.is_random for side in sides for run in side.runs.values())
     table = _Table(
-        [_by_key(spread(list(by_seed.values()))) for by_seed in summaries],
+        [_by_key(spread_of(list(by_seed.values()))) for by_seed in measured],
         [_by_key(difference(first, other)) for other in others],
         [each.name for each in resources],
+        is_random=is_random,
     )
     queues = table.queues()
     return Comparison(
         scenario=about.scenario,
         seeds=sorted(first),
+        is_random=is_random,
+        seeds_remark=seeds_remark(len(first), is_random=is_random),
         resources=list(resources),
         sides=[side.about for side in sides],
         rows=[
@@ -312,7 +307,10 @@ class _Table:
         sides: Sequence[Mapping[Key, Estimate]],
         differences: Sequence[Mapping[Key, Estimate]],
         resources: Sequence[str],
+        *,
+        is_random: bool,
     ) -> None:
+        self._is_random = is_random
         self._sides = sides
         self._differences = differences
         self._resources = resources
@@ -343,27 +341,56 @@ class _Table:
 
         What is defined nowhere is left out, and of a queue what is 0 on all sides.
         """
-        found = []
-        for measure in measures:
-            is_of_resource = RESOURCE in measure.path
-            for resource in self._resources if is_of_resource else [""]:
-                key = (scope, name, measure.path.replace(RESOURCE, resource))
-                sides = [side.get(key, _UNKNOWN) for side in self._sides]
-                if all(each.mean is None for each in sides) or (
-                    name and not any(each.mean for each in sides)
-                ):
-                    continue
-                found.append(
-                    ComparedRow(
-                        scope=scope,
-                        name=name,
-                        measure=measure.path.replace(f"/{RESOURCE}", ""),
-                        resource=resource,
-                        title=measure.title,
-                        form=measure.form,
-                        better=measure.better,
-                        sides=sides,
-                        differences=[each.get(key, _UNKNOWN) for each in self._differences],
-                    )
-                )
-        return found
+        rows = [
+            self._row(scope, name, measure, resource)
+            for measure in measures
+            for resource in (self._resources if RESOURCE in measure.path else [""])
+        ]
+        return [row for row in rows if _is_shown(row)]
+
+    def _row(
+        self, scope: Literal["cluster", "queue"], name: str, measure: _Measure, resource: str
+    ) -> ComparedRow:
+        unstarted = [side.get((scope, name, UNSTARTED), _UNKNOWN).mean or 0 for side in self._sides]
+        bound = bound_of(measure.path) if any(unstarted) else None
+        is_bounded = any((scope, name, bound) in side for side in self._sides)
+        path = bound if bound is not None and is_bounded else measure.path
+        key = (scope, name, path.replace(RESOURCE, resource))
+        sides = [side.get(key, _UNKNOWN) for side in self._sides]
+        differences = [each.get(key, _UNKNOWN) for each in self._differences]
+        return ComparedRow(
+            scope=scope,
+            name=name,
+            measure=path.replace(f"/{RESOURCE}", ""),
+            resource=resource,
+            title=measure.title,
+            form=measure.form,
+            better=measure.better,
+            sides=sides,
+            at_least=[is_bounded and count > 0 for count in unstarted],
+            differences=differences,
+            verdicts=self._verdicts(measure, sides, differences, unstarted),
+        )
+
+    def _verdicts(
+        self,
+        measure: _Measure,
+        sides: Sequence[Estimate],
+        differences: Sequence[Estimate],
+        unstarted: Sequence[float],
+    ) -> list[Verdict]:
+        found = [
+            verdict(measure.better, sides[0], other, difference, is_random=self._is_random)
+            for other, difference in zip(sides[1:], differences, strict=True)
+        ]
+        if not measure.is_of_some_jobs:
+            return found
+        return [
+            judged_by_unstarted(each, unstarted[0], other)
+            for each, other in zip(found, unstarted[1:], strict=True)
+        ]
+
+
+def _is_shown(row: ComparedRow) -> bool:
+    means = [side.mean for side in row.sides if side.mean is not None]
+    return any(means) if row.scope == "queue" else bool(means)

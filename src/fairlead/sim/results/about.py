@@ -72,6 +72,7 @@ class RunAbout(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     policy: PolicyName
     seed: int
+    is_random: bool = True  # False: nothing is drawn, so every seed gives the same run
     settings: dict[str, str] = {}  # what was set by name, as it was written
     history: HistoryMark | None = None  # None: nothing was used before the start
     complete: bool  # False: it was stopped before its end, at end_ms

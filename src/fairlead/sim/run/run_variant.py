@@ -38,6 +38,8 @@ from fairlead.sim.scenario.scenario import (
 from fairlead.sim.scenario.settings import with_settings
 from fairlead.sim.scenario.variant.prepare import Prepared, prepare
 from fairlead.sim.traces.trace_lines import trace_lines
+from fairlead.sim.work.chance import is_random
+from fairlead.sim.work.description import ArrivingWork, Backlog
 from fairlead.usage.entries import Entry
 
 
@@ -139,6 +141,7 @@ class _Run:
             variant=self._variant.name,
             policy=self._variant.policy,
             seed=order.seed,
+            is_random=is_random_run(self._scenario),
             settings=dict(order.settings),
             history=history_mark(order.history),
             complete=is_complete,
@@ -155,6 +158,12 @@ class _Run:
     def _listen(self, event: SimulationEvent) -> None:
         self._measures(event)
         self._writer(event)
+
+
+def is_random_run(scenario: Scenario) -> bool:
+    """Return whether chance decides anything; without it every seed gives the same run."""
+    described = (part for part in scenario.work if isinstance(part, ArrivingWork | Backlog))
+    return scenario.spec.faults is not None or any(map(is_random, described))
 
 
 _LINES_AT_ONCE: Final = 1000

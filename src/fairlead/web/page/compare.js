@@ -2,10 +2,8 @@
 
 const WIDEST_CHANGE = 1; // a change of 100 % is at the edge of its picture
 
-const FEW_SEEDS = {
-  1: "One seed only: any difference may be chance, and no confidence interval can be computed.",
-  2: "Two seeds only: intervals are so wide that most differences are lost in them.",
-};
+// Verdicts that name a change, not a doubt.
+const CHANGES = ["better", "worse", "more", "less", "only here", "only there"];
 
 class ComparePage extends ChosenPage {
   constructor(page) {
@@ -16,7 +14,7 @@ class ComparePage extends ChosenPage {
   }
 
   get hasIntervals() {
-    return this.page.seeds.length > 1;
+    return this.page.is_random && this.page.seeds.length > 1;
   }
 
   rowsOf(scope) {
@@ -27,6 +25,11 @@ class ComparePage extends ChosenPage {
 
   text(found, value) {
     return this.inForm(found.form, found, value);
+  }
+
+  /** The mean of a side; a lower bound where jobs never started. */
+  ofSide(found, at) {
+    return (found.at_least[at] ? "\u2265\u2009" : "") + this.text(found, found.sides[at].mean);
   }
 
   inForm(form, found, value) {
@@ -43,28 +46,8 @@ class ComparePage extends ChosenPage {
     return value > 0 && text !== this.inForm(form, found, 0) ? "+" + text : text;
   }
 
-  isSure(difference) {
-    return difference.low !== null && (difference.low > 0 || difference.high < 0);
-  }
-
-  /** What a sure difference means; nearer to 1 is better where even shares are wanted. */
-  verdict(found, difference) {
-    if (difference.mean === null) return NOTHING;
-    if (!this.hasIntervals) return "one seed";
-    if (!this.isSure(difference))
-      return difference.mean === 0 && difference.low === 0 ? "the same" : "may be chance";
-    if (found.better === "") return difference.mean > 0 ? "more" : "less";
-    const [first, other] = [found.sides[0].mean, found.sides[this.other].mean];
-    const isBetter = {
-      less: difference.mean < 0,
-      more: difference.mean > 0,
-      even: Math.abs(other - 1) < Math.abs(first - 1),
-    }[found.better];
-    return isBetter ? "better" : "worse";
-  }
-
   render() {
-    this.show(this.toolbar(), this.overview(), this.cluster(), this.queues(), this.foot());
+    this.show(this.toolbar(), this.cluster(), this.overview(), this.queues(), this.foot());
   }
 
   head() {
@@ -74,11 +57,11 @@ class ComparePage extends ChosenPage {
     const about = "Comparison of " + page.sides.length + " sides on the same work, " + seeds;
     return [
       ...pageHead(page.scenario, about),
-      FEW_SEEDS[page.seeds.length]
+      page.seeds_remark
         ? element(
             "p",
-            { class: "partial", role: "note" },
-            FEW_SEEDS[page.seeds.length] + " Simulate with ten seeds or so to be sure.",
+            { class: page.is_random ? "partial" : "remark", role: "note" },
+            page.seeds_remark[0].toUpperCase() + page.seeds_remark.slice(1) + ".",
           )
         : null,
     ];
@@ -111,7 +94,7 @@ class ComparePage extends ChosenPage {
     const { page } = this;
     if (page.sides.length < 3) return null;
     const rows = this.rowsOf("cluster").map((found) =>
-      row([found.title, ...found.sides.map((side) => this.text(found, side.mean))]),
+      row([found.title, ...found.sides.map((_, at) => this.ofSide(found, at))]),
     );
     return element(
       "section",
@@ -189,34 +172,45 @@ class ComparePage extends ChosenPage {
 
   line(found, name) {
     const difference = found.differences[this.other - 1];
-    const verdict = this.verdict(found, difference);
-    const isSure = this.isSure(difference);
+    const verdict = found.verdicts[this.other - 1] || NOTHING;
+    const isSure = CHANGES.includes(verdict);
     const interval =
       difference.low === null
         ? NOTHING
         : this.signed(found, difference.low) + " \u2026 " + this.signed(found, difference.high);
+    // A narrow window has no heads: there the cells of both sides and of the interval name themselves.
+    const named = (head, text, more = "") =>
+      element("td", { class: "named" + more, "data-head": head }, text);
+    const { sides } = this.page;
     return row([
       name,
-      this.text(found, found.sides[0].mean),
-      this.text(found, found.sides[this.other].mean),
-      element("td", { class: isSure ? "sure" : null }, this.signed(found, difference.mean)),
-      ...(this.hasIntervals ? [interval] : []),
+      named(sides[0].name, this.ofSide(found, 0)),
+      named(sides[this.other].name, this.ofSide(found, this.other)),
+      element(
+        "td",
+        { class: "difference" + (isSure ? " sure" : "") },
+        this.signed(found, difference.mean),
+      ),
+      ...(this.hasIntervals ? [named("95\u2009% interval", interval, " interval")] : []),
       element("td", { class: "wide" }, this.change(found, difference, verdict)),
       element(
         "td",
-        { class: "text " + (verdict === "worse" ? "behind" : isSure ? "sure" : "faint") },
+        { class: "text verdict " + (verdict === "worse" ? "behind" : isSure ? "sure" : "faint") },
         verdict,
       ),
     ]);
   }
 
-  /** The relative change and its interval around no change. */
+  /** The relative change and its interval around no change; one from nothing is at the edge. */
   change(found, difference, verdict) {
-    const base = Math.abs(found.sides[0].mean);
-    if (difference.mean === null || !base) return element("span", { class: "faint" }, NOTHING);
-    const place = (value) => 50 + 50 * Math.max(-1, Math.min(1, value / base / WIDEST_CHANGE));
+    if (difference.mean === null) return element("span", { class: "faint" }, NOTHING);
     const shade = { better: "q2", worse: "q6" }[verdict] || "q7";
-    const text = "Change of " + percentText(difference.mean / base) + ", " + verdict;
+    const base = Math.abs(found.sides[0].mean);
+    const part = (value) => (value === 0 ? 0 : value / base);
+    const place = (value) => 50 + 50 * Math.max(-1, Math.min(1, part(value) / WIDEST_CHANGE));
+    const size =
+      base || difference.mean === 0 ? "of " + percentText(part(difference.mean)) : "from 0";
+    const text = "Change " + size + ", " + verdict;
     const parts = [];
     if (difference.low !== null) {
       const reach = element("div", { class: "reach" });
@@ -242,7 +236,11 @@ class ComparePage extends ChosenPage {
         "p",
         {},
         `Seeds ${this.page.seeds.join(", ")}. `,
-        "Intervals are of 95\u2009% by Student\u2019s t over the differences of pairs. ",
+        this.hasIntervals
+          ? "Intervals are of 95\u2009% by Student\u2019s t over the differences of pairs. "
+          : "",
+        "\u2265: jobs that never started count with their age at the end. ",
+        "Unclear: the side that seems better left more jobs unstarted. ",
         WHERE_TO_READ,
       ),
     );

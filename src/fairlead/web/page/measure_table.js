@@ -10,9 +10,12 @@ const MEASURE_SCOPES = [
 function measuresSection(report) {
   const found = report.run.measures[report.scope];
   const place = element("div", {});
+  const count = element("span", { class: "faint", role: "status" });
   const sorted = { key: null, isUp: true };
   const draw = () => {
-    const rows = [...found.rows];
+    const sought = report.sought.trim().toLowerCase();
+    const rows = found.rows.filter((each) => each.name.toLowerCase().includes(sought));
+    count.textContent = sought ? `${rows.length} of ${found.rows.length}` : "";
     if (sorted.key !== null) rows.sort((one, other) => inOrder(report, one, other, sorted));
     const columns = report.page.columns.filter((column) =>
       rows.some((each) => {
@@ -52,7 +55,7 @@ function measuresSection(report) {
         ],
         rows.map((each) =>
           row([
-            each.name || (report.scope === "cluster" ? "cluster" : "(none)"),
+            nameOf(report, each.name),
             ...columns.map((column) => formText(column.form, report.cell(each, column.key))),
           ]),
         ),
@@ -77,14 +80,40 @@ function measuresSection(report) {
       "p",
       { class: "faint" },
       `Of ${report.resource} where a measure is about a resource.`,
-      onScreen(" Click on a title to sort."),
+      onScreen(" Click on a title to sort, on a queue to see it over time."),
       found.left_out
         ? ` The ${found.rows.length} that got most; ${found.left_out} more are in measures.csv.`
         : "",
     ),
-    element("div", { class: "toolbar" }, scopes),
+    element("div", { class: "toolbar" }, scopes, searchBox(report, draw), count),
     place,
   );
+}
+
+/** A name; that of a queue shows it by itself. */
+function nameOf(report, name) {
+  if (report.scope === "cluster") return "cluster";
+  if (!name) return "(none)";
+  if (report.scope !== "queue") return name;
+  const pick = () => {
+    report.choose({ queue: report.placeOf(name) });
+    document.getElementById("picked-queue").scrollIntoView({ block: "center" });
+  };
+  return element("button", { type: "button", onclick: pick }, name);
+}
+
+/** A box for a part of a name, which leaves only the rows that have it. */
+function searchBox(report, draw) {
+  const box = element("input", {
+    id: "search",
+    type: "search",
+    value: report.sought,
+    oninput: () => {
+      report.sought = box.value;
+      draw();
+    },
+  });
+  return element("label", {}, "Search by name", box);
 }
 
 /** Numbers by size, names by letters; what is not defined comes last either way. */

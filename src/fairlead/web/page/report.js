@@ -1,5 +1,7 @@
 // The page of a report: what each queue got and what was due, of one run and one resource at a time.
 
+const PLACED = ["runAt", "resource", "groupTitle", "queue"];
+
 class Report extends ChosenPage {
   constructor(page) {
     super();
@@ -7,7 +9,45 @@ class Report extends ChosenPage {
     this.runAt = 0;
     this.resource = page.resources.length ? page.resources[0].name : null;
     this.groupTitle = null;
+    this.queue = null; // one that is looked at by itself, by its place
     this.scope = "queue";
+    this.sought = "";
+    this.address = null; // what is shown, as it stands in the address; null: nothing yet
+  }
+
+  /** Choose something, and note it in the address: it can be sent, and back undoes it. */
+  choose(change) {
+    super.choose(change);
+    if (!Object.keys(change).some((name) => PLACED.includes(name))) return;
+    const place = new URLSearchParams({ run: this.run.name, resource: this.resource });
+    if (this.groupTitle !== null) place.set("queues", this.groupTitle);
+    if (this.queue !== null) place.set("queue", this.run.queues[this.queue].name);
+    this.address = place.toString();
+    location.hash = this.address;
+  }
+
+  /** Show what the address names; what it does not name, or no run has, is as at first. */
+  follow() {
+    const hash = location.hash.slice(1);
+    const isElsewhere = this.address !== null && hash && !hash.includes("="); // as #main is
+    if (hash === this.address || isElsewhere) return;
+    this.address = hash;
+    const { runs, resources } = this.page;
+    const place = new URLSearchParams(hash);
+    this.runAt = Math.max(
+      0,
+      runs.findIndex((run) => run.name === place.get("run")),
+    );
+    const found = resources.find((each) => each.name === place.get("resource")) || resources[0];
+    this.resource = found ? found.name : null;
+    this.groupTitle = place.get("queues");
+    const queue = this.run ? this.placeOf(place.get("queue")) : -1;
+    this.queue = queue < 0 ? null : queue;
+    this.render();
+  }
+
+  placeOf(name) {
+    return this.run.queues.findIndex((queue) => queue.name === name);
   }
 
   get run() {
@@ -20,6 +60,13 @@ class Report extends ChosenPage {
 
   get unit() {
     return this.page.resources.find((each) => each.name === this.resource).unit;
+  }
+
+  /** Look at another run; the queue that was looked at may have another place there. */
+  chooseRun(runAt) {
+    const name = this.queue === null ? null : this.run.queues[this.queue].name;
+    const queue = this.page.runs[runAt].queues.findIndex((each) => each.name === name);
+    this.choose({ runAt, queue: queue < 0 ? null : queue });
   }
 
   units(count) {
@@ -94,6 +141,7 @@ class Report extends ChosenPage {
       heldSection(this, members),
       evictionsSection(this, members),
       dueSection(this, members),
+      queueSection(this),
       pastUseSection(this, members),
       waitsSection(this, members),
       measuresSection(this),
@@ -133,6 +181,7 @@ class Report extends ChosenPage {
     if (page.runs.length < 2) return null;
     const keys = [
       "utilisation",
+      "goodput",
       "wait_p50",
       "wait_p90",
       "slowdown_mean",
@@ -141,7 +190,9 @@ class Report extends ChosenPage {
       "evicted",
       "lost",
     ];
-    const columns = keys.map((key) => page.columns.find((each) => each.key === key));
+    const has = (key) =>
+      page.runs.some((run) => (this.cell(run.measures.cluster.rows[0], key) ?? null) !== null);
+    const columns = keys.filter(has).map((key) => page.columns.find((each) => each.key === key));
     const rows = page.runs.map((run, at) => {
       const cluster = run.measures.cluster.rows[0];
       const name = [
@@ -150,7 +201,7 @@ class Report extends ChosenPage {
           {
             id: "run-" + at,
             "aria-pressed": String(at === this.runAt),
-            onclick: () => this.choose({ runAt: at }),
+            onclick: () => this.chooseRun(at),
           },
           run.name,
         ),
@@ -190,8 +241,21 @@ class Report extends ChosenPage {
       { type: "button", id: "reset", onclick: () => this.view.showAll() },
       "Show the whole time",
     );
+    const { view } = this;
+    const move = (sign) => {
+      const by = (sign * (view.toMs - view.fromMs)) / 2;
+      view.show(view.fromMs + by, view.toMs + by);
+    };
+    const button = (id, label, text, onclick) =>
+      element("button", { type: "button", id, "aria-label": label, title: label, onclick }, text);
+    const moves = [
+      button("earlier", "Earlier", "\u25c0", () => move(-1)),
+      button("later", "Later", "\u25b6", () => move(1)),
+    ];
+    const closer = button("closer", "Look closer", "+", () => view.zoom(0.5));
+    const wider = button("wider", "Show more time", "\u2212", () => view.zoom(2));
     const update = () => {
-      reset.disabled = this.view.isWhole;
+      for (const each of [reset, wider, ...moves]) each.disabled = view.isWhole;
     };
     this.view.watch(update);
     update();
@@ -202,7 +266,7 @@ class Report extends ChosenPage {
             "Run",
             page.runs.map((each, at) => [String(at), each.name]),
             String(this.runAt),
-            (at) => this.choose({ runAt: Number(at) }),
+            (at) => this.chooseRun(Number(at)),
           )
         : null,
       choice(
@@ -219,7 +283,14 @@ class Report extends ChosenPage {
         this.group.title,
         (groupTitle) => this.choose({ groupTitle }),
       ),
-      reset,
+      element(
+        "div",
+        { class: "zoom", role: "group", "aria-label": "Time" },
+        ...moves,
+        closer,
+        wider,
+        reset,
+      ),
     );
   }
 

@@ -1,1 +1,3 @@
-new Report(JSON.parse(document.getElementById("document").textContent)).render();
+const report = new Report(JSON.parse(document.getElementById("document").textContent));
+window.addEventListener("hashchange", () => report.follow());
+report.follow();

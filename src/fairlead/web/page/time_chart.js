@@ -284,6 +284,12 @@ class TimeChart extends TimeFrame {
     this.draw();
   }
 
+  /** Let the axis end at *top*; null: at what is highest in sight. */
+  scaleTo(top) {
+    this.top = top;
+    this.draw();
+  }
+
   emphasise(name) {
     this.onlyName = name;
     this.draw();
@@ -328,6 +334,7 @@ class TimeChart extends TimeFrame {
         floor = roof;
       } else {
         const values = line.values.slice(first, last + 1);
+        if (line.kind === "limit" && values.every((value) => value > end)) continue; // out of sight
         parts.push(
           drawn("path", { class: line.kind + " " + shade, d: this.steps(values, first, y, "M") }),
         );
