@@ -17,7 +17,6 @@ from fairlead.policy.kai.incremental.shares import IncrementalShares
 from fairlead.policy.kai.incremental.sources import (
     IncrementalCandidates,
     IncrementalIncompleteGangs,
-    IncrementalTournament,
     KnownGangs,
 )
 from fairlead.policy.kai.jobs.alike import JobClasses
@@ -26,7 +25,6 @@ from fairlead.policy.kai.jobs.stale_gangs import find_incomplete
 from fairlead.policy.kai.jobs.start_job import JobStarter
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
-from fairlead.policy.kai.ordering.tournament import QueueTournament
 from fairlead.policy.kai.policy import _LastPlan
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds
 from fairlead.policy.kai.pruning.prefilter import (
@@ -35,7 +33,7 @@ from fairlead.policy.kai.pruning.prefilter import (
 )
 from fairlead.policy.kai.pruning.room import RoomBound
 from fairlead.policy.kai.victims.attempt import AttemptContext
-from fairlead.policy.kai.victims.candidates import EVICTION_RULES, EligibleCandidates, EvictionOrder
+from fairlead.policy.kai.victims.candidates import EligibleCandidates, EvictionOrder
 from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule
 from fairlead.policy.kai.victims.solver import VictimSteps
 
@@ -58,15 +56,9 @@ def _empty(*_args: Any, **_named: Any) -> Set[Any]:
 
 def _first_victims(self: FirstVictims, most: Any, division: Any, candidates: Any) -> Any:
     """Order the victims anew."""
-
-    def tournament(offer: Any, versions: Any) -> QueueTournament:
-        rules = EVICTION_RULES
-        return QueueTournament(
-            self._state, division.draw, division.numbers, offer, versions, *rules
-        )
-
     filters = [(leaf, _yes) for leaf in division.leaves]
-    order = EvictionOrder(self._state, candidates, filters, tournament, most)
+    draw, numbers = division.draw, division.numbers
+    order = EvictionOrder(self._state, candidates, filters, draw, numbers, most)
     found = []
     while (candidate := order.pop()) is not None:
         found.append(candidate)
@@ -113,12 +105,6 @@ def _candidates_anew(self: IncrementalCandidates) -> None:
 
 def _gang(self: KnownGangs, job: Any) -> Gang:
     return Gang(self._state.workloads[job])
-
-
-def _tournament(
-    self: IncrementalTournament, draw: Any, numbers: Any, offer: Any, versions: Any
-) -> QueueTournament:
-    return QueueTournament(self._state, draw, numbers, offer, versions, *self._rules)
 
 
 def _job_class(self: JobClasses, job: Any, pods: Any) -> Any:
@@ -221,7 +207,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("pending queues", 160, (IncrementalPendingQueues, "queues", _pending_anew)),
     _off("candidates", 130, (IncrementalCandidates, "_catch_up", _candidates_anew)),
     _off("gangs", 20, (KnownGangs, "of", _gang)),
-    _off("tournaments", 70, (IncrementalTournament, "of", _tournament)),
     _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
     _off("classes of jobs kept", 20, (JobClasses, "of", _job_class)),
     # in the rules

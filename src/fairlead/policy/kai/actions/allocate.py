@@ -165,7 +165,7 @@ class AllocateAction:
             self._feasibility = None
             self._open.clear()
             self.jobs = context.pending_only([n for n in names if n not in self._refused])
-            self.tournament = context.tournament_of_some(self.jobs)
+            self.tournament = context.tournament(self.jobs)
             self._take_turns(listener)
 
     def _let_feasible_jobs_meet(self, feasibility: Feasibility) -> None:
@@ -177,7 +177,7 @@ class AllocateAction:
                 self._classes[queue] = found
                 self._open |= found
         self.jobs = self.all_jobs.starting_with(self._classes)
-        self.tournament = self.context.tournament_of_some(self.jobs)
+        self.tournament = self.context.tournament(self.jobs)
 
     def _take_turns(self, listener: Listener | None) -> None:
         """Give turns to the jobs that meet, as long as there may be room for any of them.

@@ -20,7 +20,7 @@ from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.start_job import JobStarter
 from fairlead.policy.kai.ordering.pending_jobs import NO_PODS, PendingJobs
 from fairlead.policy.kai.ordering.pending_queues import ClassSummary
-from fairlead.policy.kai.ordering.tournament import Division, Draw, Offer, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Division, Draw, QueueTournament
 from fairlead.policy.kai.settings import KaiSettings
 
 NO_CHOICE: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
@@ -161,24 +161,14 @@ class CycleContext:
         jobs.add_jobs(names)
         return jobs
 
-    def tournament_of_some(self, jobs: PendingJobs) -> QueueTournament:
-        """Let the queues of some *jobs* meet, at their places in the draw of all.
+    def tournament(self, jobs: PendingJobs) -> QueueTournament:
+        """Let the queues of *jobs* meet to be served, at their places in the draw of all.
 
         Cost: those queues, and the ones above them.
         """
         division = self.division
         offer, queues = jobs.next_request, jobs.queues()
         return QueueTournament(self.state, division.draw, division.numbers, offer, queues)
-
-    def tournament(self, jobs: PendingJobs) -> QueueTournament:
-        """Let the queues of *jobs* meet to be served."""
-        return self.sources.service_tournament(self.division, jobs.next_request, jobs.versions())
-
-    def eviction_tournament(
-        self, offer: Offer, versions: Mapping[QueueName, object]
-    ) -> QueueTournament:
-        """Let leaves meet for the next victim; the same version makes the same offer."""
-        return self.sources.eviction_tournament(self.division, offer, versions)
 
     def _all_pending(self) -> PendingJobs:
         """Return all pending jobs, to branch off; they are known until the state changes."""

@@ -4,7 +4,7 @@ An attempt takes room that is there already, or searches for victims; if it fail
 recorded.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from functools import cached_property, partial
 from typing import Final, TypeAlias
 
@@ -22,15 +22,10 @@ from fairlead.policy.kai.jobs.alike import FailedAttempts
 from fairlead.policy.kai.jobs.cycle_record import Act
 from fairlead.policy.kai.jobs.start_job import unsupported_constraint
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.tournament import Draw, Offer, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Draw
 from fairlead.policy.kai.reasons.why import why_evicted, why_failed, why_granted, why_not_admitted
 from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext, Judgement
-from fairlead.policy.kai.victims.candidates import (
-    EVICTION_RULES,
-    EligibleCandidates,
-    EvictionOrder,
-    MakeTournament,
-)
+from fairlead.policy.kai.victims.candidates import EligibleCandidates, EvictionOrder
 from fairlead.policy.kai.victims.reschedule import ServiceOrder, Turns
 from fairlead.policy.kai.victims.solver import Scenario, VictimSolver
 
@@ -324,8 +319,10 @@ class VictimAction:
     def _judge_first_entitled(self, attempt: Attempt) -> Judgement | None:
         """Return why the first candidate that is entitled to its place may keep it."""
         filters = list(attempt.entitled_filters())
-        make_tournament = self._context.eviction_tournament
-        order = EvictionOrder(self._state, self._candidates, filters, make_tournament)
+        division = self._context.division
+        order = EvictionOrder(
+            self._state, self._candidates, filters, division.draw, division.numbers
+        )
         candidate = order.pop()
         return None if candidate is None else attempt.judge_candidate(candidate)
 
@@ -341,19 +338,11 @@ def eviction_order(
 
     Only the queues that may lose something meet, except in faithful mode.
     """
-    filters = list(attempt.filters())
-    make_tournament: MakeTournament = context.eviction_tournament
+    filters, division = list(attempt.filters()), context.division
+    draw = division.draw
     if not context.settings.faithful and len(filters) < len(context.leaves):
         draw = Draw.of_leaves(context.state, [leaf for leaf, _ in filters])
-        make_tournament = partial(_eviction_tournament, context, draw)
-    return EvictionOrder(context.state, candidates, filters, make_tournament, most)
-
-
-def _eviction_tournament(
-    context: CycleContext, draw: Draw, offer: Offer, versions: Mapping[QueueName, object]
-) -> QueueTournament:
-    numbers = context.division.numbers
-    return QueueTournament(context.state, draw, numbers, offer, versions, *EVICTION_RULES)
+    return EvictionOrder(context.state, candidates, filters, draw, division.numbers, most)
 
 
 class VictimsOnlyOrder:

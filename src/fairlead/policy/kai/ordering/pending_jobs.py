@@ -212,14 +212,6 @@ class PendingJobs:
         """Return the queues that have jobs here."""
         return [queue for queue, heap in self._heaps.items() if heap]
 
-    def versions(self) -> dict[QueueName, object]:
-        """Return the queues that have jobs here, each with an object that changes with its jobs.
-
-        Where the object is the same as before, all jobs of the queue are as before.
-        """
-        shared = self._shared
-        return {q: heap if q in shared else object() for q, heap in self._heaps.items() if heap}
-
     def names(self) -> list[WorkloadName]:
         """Return all jobs, in no particular order."""
         return [name for heap in self._heaps.values() for *_, name in heap]

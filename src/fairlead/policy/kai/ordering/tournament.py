@@ -173,21 +173,6 @@ class QueueTournament:
             made.renew(leaf)
         return made
 
-    def enter_again(
-        self,
-        queues: Iterable[QueueName],
-        numbers: Mapping[QueueName, QueueNumbers],
-        offer: Offer,
-    ) -> None:
-        """Let *queues*, children before parents, enter with what they offer and hold now.
-
-        The others are as before, and offer the same.
-        """
-        self._enter_with_others()
-        self._numbers, self._offer = numbers, offer
-        for name in queues:
-            self._enter(name)
-
     def contender(self, queue: QueueName) -> Contender | None:
         """Return *queue* as it is compared in the tournament; None if it is out."""
         self._enter_with_others()

@@ -21,7 +21,7 @@ from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
 from fairlead.policy.kai.ordering.pending_queues import JobKey
 from fairlead.policy.kai.ordering.queue_order import Contender, QueueNumbers, contender, precedes
-from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament
 
 
 class Candidate(NamedTuple):
@@ -233,8 +233,6 @@ def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> 
 
 
 VictimFilter: TypeAlias = Callable[[Candidate], bool]
-MakeTournament: TypeAlias = Callable[[Offer, Mapping[QueueName, object]], QueueTournament]
-"""Makes a tournament by `EVICTION_RULES`; a leaf with the same object makes the same offer."""
 
 
 class EvictionOrder:
@@ -245,29 +243,28 @@ class EvictionOrder:
         state: ClusterState,
         candidates: EligibleCandidates,
         filters: Iterable[tuple[QueueName, VictimFilter]],
-        make_tournament: MakeTournament,
+        draw: Draw,
+        numbers: Mapping[QueueName, QueueNumbers],
         most_jobs: int | None = None,
     ) -> None:
         """Order the candidates of the leaves in *filters* that pass the filter of their leaf.
 
-        If several leaves have one, they meet in the tournament. The order ends after *most_jobs*;
-        None: after all. The state must be as it is now whenever the order is asked.
+        If several leaves have one, they meet by *draw* and *numbers*. The order ends after
+        *most_jobs*; None: after all. The state must be as it is now whenever the order is asked.
         Cost: a look at each leaf.
         """
         self._state = state
         self._leaves: dict[QueueName, _LeafOrder] = {}
-        versions: dict[QueueName, object] = {}
         for queue, passes in filters:
-            own = candidates.of(queue)
-            if own and passes(own[-1][1]):
-                versions[queue] = own
-                self._leaves[queue] = _LeafOrder(own, passes)
-            elif own and (leaf := _LeafOrder(own, passes)).peek() is not None:
-                versions[queue] = leaf  # its offer is not that of the last candidate
+            leaf = _LeafOrder(candidates.of(queue), passes)
+            if leaf.peek() is not None:
                 self._leaves[queue] = leaf
         self._popped: dict[QueueName, Amounts] = {}
-        several = len(versions) > 1
-        self._tournament = make_tournament(self._offer, versions) if several else None
+        self._tournament: QueueTournament | None = None
+        if len(self._leaves) > 1:
+            self._tournament = QueueTournament(
+                state, draw, numbers, self._offer, self._leaves, *EVICTION_RULES
+            )
         self._most_jobs = most_jobs
         self._jobs: set[WorkloadName] = set()  # that were popped
         self._returned: set[WorkloadName] = set()  # those of them that were put back
