@@ -1,7 +1,6 @@
 """The shortcuts of KAI's rules: what the plain answer would be instead of each of them."""
 
 from collections.abc import Mapping, Sequence, Set
-from itertools import count
 from typing import Any, Final
 
 from bench.ablation.shortcut import Replacement, Shortcut
@@ -120,10 +119,6 @@ def _waiting_in(self: CycleContext, action: str, _classes: Any) -> PendingJobs:
     return self.waiting(action)
 
 
-def _all_pending(self: CycleContext) -> PendingJobs:
-    return self._read_leaves(None)
-
-
 _evict = Evictions.evict
 
 
@@ -167,13 +162,6 @@ def _drop_one(self: PendingJobs, queue: Any, _request: Any, _is_infeasible: Any)
     self.drop_first(queue)
 
 
-def _own_version(self: PendingJobs) -> dict[QueueName, object]:
-    return {queue: next(_versions) for queue, heap in self._heaps.items() if heap}
-
-
-_versions = count()
-
-
 class _NoMisfits(set[Any]):
     """Remembers nothing."""
 
@@ -212,7 +200,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
     _off("queues of feasible classes", 30, (CycleContext, "waiting_in", _waiting_in)),
-    _off("pending jobs branched", 40, (CycleContext, "_all_pending", _all_pending)),
     _off("jobs dropped by class", 15, (PendingJobs, "drop_alike", _drop_one)),
     _off("failure speaks for its class", 15, (VictimAction, "_speaks_for_its_class", _no)),
     _off("elastic growth", 25, (PendingJobs, "_plan_growth", _nothing)),

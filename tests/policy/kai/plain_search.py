@@ -116,7 +116,6 @@ class PlainSearch:
         victims = {group.job for group in asked}
         left = {pod for group in asked for pod in group.members()}
         before = {pod: placed for job in victims for pod, placed in self.placed(job).items()}
-        self.line.begin()
         for group in asked:
             self.leave(group, before)
         nodes = self.base | {node for pod in left if (node := before[pod].node) is not None}

@@ -53,7 +53,6 @@ class CycleContext:
         self.away = {name: set(pods) for name, pods in held_back.items()}
         """Pods without a place that are not pending: held back, or evicted in this cycle."""
         self._held = _pods_without_place(state, state.holds.workloads)
-        self._all_waiting: tuple[int, PendingJobs] | None = None  # at which moment
 
     @property
     def division(self) -> Division:
@@ -101,12 +100,10 @@ class CycleContext:
 
         *chosen* are the next pods of some jobs, whatever else these could start.
         """
-        depth = None if action is None else self.queue_depth(action)
-        if depth is None:
-            return self._all_pending().branch(chosen, ())
-        jobs = self._read_leaves(depth)
+        jobs = self._pending(None if action is None else self.queue_depth(action))
         for name, pods in chosen.items():
             jobs.choose(name, pods)
+        jobs.add_queues(self.leaves)
         return jobs
 
     def waiting_in(self, action: str, classes: Iterable[JobClass]) -> PendingJobs:
@@ -169,18 +166,6 @@ class CycleContext:
         division = self.division
         offer, queues = jobs.next_request, jobs.queues()
         return QueueTournament(self.state, division.draw, division.numbers, offer, queues)
-
-    def _all_pending(self) -> PendingJobs:
-        """Return all pending jobs, to branch off; they are known until the state changes."""
-        moment = self.state.moment
-        if self._all_waiting is None or self._all_waiting[0] != moment:
-            self._all_waiting = moment, self._read_leaves(None)
-        return self._all_waiting[1]
-
-    def _read_leaves(self, depth: int | None) -> PendingJobs:
-        jobs = self._pending(depth)
-        jobs.add_queues(self.leaves)
-        return jobs
 
     def _pending(self, depth: int | None) -> PendingJobs:
         """Return pending jobs without any job yet."""

@@ -259,7 +259,7 @@ class VictimAction:
         solver = VictimSolver(
             self._state,
             context.finder,
-            self._service_order(job, pods),
+            self._service_order(job),
             job,
             pods,
             now_ms=context.now_ms,
@@ -278,9 +278,9 @@ class VictimAction:
             return None
         return most + 1 if self._settings.faithful else most  # KAI's counter lets one more pass
 
-    def _service_order(self, preemptor: WorkloadName, pods: tuple[PodId, ...]) -> ServiceOrder:
+    def _service_order(self, preemptor: WorkloadName) -> ServiceOrder:
         if self._settings.faithful:
-            return AllPendingOrder(self._context, preemptor, pods)
+            return AllPendingOrder(self._context, preemptor)
         return VictimsOnlyOrder(self._context, preemptor)
 
     def _note_refusal(self, attempt: Attempt) -> None:
@@ -357,9 +357,6 @@ class VictimsOnlyOrder:
         self._context = context
         self._preemptor = preemptor
 
-    def begin(self) -> None:
-        """Nothing is prepared."""
-
     def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:
         """Return the turns. Cost: these jobs, and the queues above them."""
         return self._context.turns_of({self._preemptor: pods}, victims)
@@ -368,26 +365,12 @@ class VictimsOnlyOrder:
 class AllPendingOrder:
     """Gives turns to all pending jobs, as in KAI."""
 
-    def __init__(
-        self, context: CycleContext, preemptor: WorkloadName, pods: tuple[PodId, ...]
-    ) -> None:
-        """Order for *preemptor*, which needs *pods* in the end."""
+    def __init__(self, context: CycleContext, preemptor: WorkloadName) -> None:
+        """Order for *preemptor*."""
         self._context = context
         self._preemptor = preemptor
-        self._pods = pods
-        self._at_start: Turns | None = None
 
-    def begin(self) -> None:
-        """Order all pending jobs as they are before any victim is evicted."""
-        if self._at_start is None:
-            jobs = self._context.waiting(None, {self._preemptor: self._pods})
-            self._at_start = jobs, self._context.tournament(jobs)
-
-    def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:
-        """Return the turns. Cost: the queues of these jobs, and a copy of all."""
-        assert self._at_start is not None, "it is made before any victim is evicted"
-        jobs, tournament = self._at_start
-        jobs = jobs.branch({self._preemptor: pods}, victims)
-        workloads = self._context.state.workloads
-        changed = {workloads[job].queue for job in (*victims, self._preemptor)}
-        return jobs, tournament.branch(jobs.next_request, changed)
+    def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:  # noqa: ARG002
+        """Return the turns; the victims are pending, too. Cost: all queues with a pending job."""
+        jobs = self._context.waiting(None, {self._preemptor: pods})
+        return jobs, self._context.tournament(jobs)

@@ -60,7 +60,7 @@ class PendingJobs:
         self._source = source or PendingQueues(state, self._gang_of, JobClasses(state))
         self._queues: dict[QueueName, PendingQueue] = {}  # that were added
         self._heaps: dict[QueueName, list[JobKey]] = {}
-        self._shared: set[QueueName] = set()  # their heaps belong to another object, see `branch`
+        self._shared: set[QueueName] = set()  # their heaps are those of the queues
         self._changed: set[QueueName] = set()  # their heaps differ from the added queues
         self._classes: dict[QueueName, dict[JobClass, list[JobKey]]] = {}  # of changed queues
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
@@ -68,36 +68,6 @@ class PendingJobs:
         self._growing: dict[WorkloadName, list[PodId]] = {}
         self._unready: dict[QueueName, list[WorkloadName]] = {}  # where it differs from the queue
         self.beyond_depth: list[WorkloadName] = []
-
-    def branch(
-        self, chosen: Mapping[WorkloadName, tuple[PodId, ...]], changed: Iterable[WorkloadName]
-    ) -> "PendingJobs":
-        """Return the pending jobs of now, when only the *changed* and *chosen* jobs are different.
-
-        *chosen* are the next pods of some jobs, whatever else these could start. No job may have
-        had a turn here, and all queues must have been added. Law: equal to adding all queues anew.
-        Cost: the queues of the changed jobs; for the others a copy in C.
-        """
-        assert self._depth is None, "jobs beyond the depth would be missing"
-        made = PendingJobs(
-            self._state, None, self._gang_of, self._evicted, self._source, self._held
-        )
-        made._queues = self._queues
-        made._heaps = self._heaps.copy()
-        made._shared = set(self._heaps)
-        made._changed = self._changed.copy()
-        made._next = self._next.copy()
-        made._unready = self._unready  # except for the changed jobs
-        names: dict[QueueName, set[WorkloadName]] = {}
-        for name in (*changed, *chosen):
-            made._next[name] = self._pods_now(name)
-            names.setdefault(self._state.workloads[name].queue, set()).add(name)
-        made._next.update(chosen)
-        for queue, them in names.items():
-            keys = [key for key in self._heaps.get(queue, ()) if key[-1] not in them]
-            keys += [made._key(name) for name in them if made._can_start(name)]
-            made._put(queue, keys)
-        return made
 
     def starting_with(self, classes: Mapping[QueueName, Iterable[JobClass]]) -> "PendingJobs":
         """Return the jobs of these queues, each from its first job of the given *classes* on.
@@ -146,7 +116,7 @@ class PendingJobs:
         self._heaps = {queue: each.keys for queue, each in self._queues.items()}
         self._shared = set(self._heaps)
         changed: dict[QueueName, set[WorkloadName]] = {}
-        for name in (*self._evicted, *self._next):
+        for name in (*self._evicted, *self._held, *self._next):
             changed.setdefault(self._state.workloads[name].queue, set()).add(name)
         for queue in changed.keys() & self._queues.keys():
             self._order_again(queue, changed[queue])

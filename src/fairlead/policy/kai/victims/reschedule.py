@@ -37,9 +37,6 @@ Turns: TypeAlias = tuple[PendingJobs, QueueTournament]
 class ServiceOrder(Protocol):
     """In which order the preemptor and its victims are placed again."""
 
-    def begin(self) -> None:
-        """Prepare for a scenario, while the state is as at the start of the search."""
-
     def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:
         """Return the turns of the preemptor, with *pods* next, and of its evicted *victims*."""
 

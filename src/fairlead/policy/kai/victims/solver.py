@@ -440,7 +440,6 @@ class VictimSolver:
         Returns the scenario if it stands, and whether the preemptor found its place at all.
         """
         evicted = (*prefix.kept, *more)
-        self._order.begin()
         places = self._evictions.places
         nodes = self._base | self._evictions.evict(evicted)
         rescheduling = Reschedule(
