@@ -7,7 +7,6 @@ from bench.ablation.shortcut import Replacement, Shortcut
 from bench.ablation.workloads import AblationWorkload, decided, simulated
 from bench.bench_claims import large_gang_500, nothing_to_take, reclaim_hundred
 from fairlead.model.axes import QueueName
-from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.prefilter import TryEveryTurn
 from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.fair_share.shares import KaiShares
@@ -115,10 +114,6 @@ def _incomplete(self: IncrementalIncompleteGangs) -> Any:
     return find_incomplete(self._state, self._gang_of)
 
 
-def _waiting_in(self: CycleContext, action: str, _classes: Any) -> PendingJobs:
-    return self.waiting(action)
-
-
 _evict = Evictions.evict
 
 
@@ -199,7 +194,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("classes of jobs kept", 20, (JobClasses, "of", _job_class)),
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
-    _off("queues of feasible classes", 30, (CycleContext, "waiting_in", _waiting_in)),
     _off("jobs dropped by class", 15, (PendingJobs, "drop_alike", _drop_one)),
     _off("failure speaks for its class", 15, (VictimAction, "_speaks_for_its_class", _no)),
     _off("elastic growth", 25, (PendingJobs, "_plan_growth", _nothing)),

@@ -112,13 +112,6 @@ class PlannedHistory(RuleBasedStateMachine):
         for line in lines.values():
             for job_class, keys in line.classes.items():
                 by_class.setdefault(job_class, set()).update([name for *_, name in keys])
-        for job_class in by_class:
-            assert sorted(self.sources.pending.queues_with([job_class])) == sorted(
-                queue for queue, line in lines.items() if job_class in line.classes
-            )
-        assert sorted(self.sources.pending.queues_with(by_class)) == sorted(
-            queue for queue, line in lines.items() if line.classes
-        )
         tally = self.sources.pending.summaries()
         assert {job_class: each.size for job_class, each in tally.items()} == {
             job_class: len(names) for job_class, names in by_class.items()

@@ -106,19 +106,6 @@ class CycleContext:
         jobs.add_queues(self.leaves)
         return jobs
 
-    def waiting_in(self, action: str, classes: Iterable[JobClass]) -> PendingJobs:
-        """Return the pending jobs of leaves with a job of one of *classes*, maybe of others, too.
-
-        As deep as *action* looks, and while the summaries for it hold. Cost: these leaves only,
-        if no pod is away.
-        """
-        if self.away:  # the next pods of a job, and so its class, may be others
-            return self.waiting(action)
-        queues = self.sources.pending.queues_with(classes)
-        jobs = self._pending(self.queue_depth(action))
-        jobs.add_queues({queue: None for queue in queues if queue in self.leaves}.keys())
-        return jobs
-
     def summaries(self, action: str) -> Mapping[JobClass, ClassSummary]:
         """Return the classes of the pending jobs of leaves, as deep as *action* looks.
 

@@ -3,7 +3,7 @@
 `PendingSource` is what the rules ask; `PendingQueues` is its plain answer, read anew every time.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -53,9 +53,6 @@ class PendingSource(Protocol):
     def summaries(self) -> Mapping[JobClass, ClassSummary]:
         """Return the classes of all jobs that can start pods, as of the last `queues` call."""
 
-    def queues_with(self, classes: Iterable[JobClass]) -> list[QueueName]:
-        """Return the queues with a job of one of *classes*, as of the last `queues` call."""
-
     def job_class(self, job: WorkloadName, pods: tuple[PodId, ...]) -> JobClass:
         """Return the class of *job* if *pods* are what it would start next."""
 
@@ -96,11 +93,6 @@ class PendingQueues:
             each: ClassSummary(len(alike), alike[0].key[-1], alike[0].pods)
             for each, alike in jobs.items()
         }
-
-    def queues_with(self, classes: Iterable[JobClass]) -> list[QueueName]:
-        """Return the queues with a job of one of *classes*, as of the last `queues` call."""
-        wanted = set(classes)
-        return [name for name, each in self._queues.items() if wanted & each.classes.keys()]
 
     def job_class(self, job: WorkloadName, pods: tuple[PodId, ...]) -> JobClass:
         """Return the class of *job* if *pods* are what it would start next."""
