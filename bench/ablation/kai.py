@@ -196,7 +196,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
     _off("jobs dropped by class", 15, (PendingJobs, "drop_alike", _drop_one)),
     _off("failure speaks for its class", 15, (VictimAction, "_speaks_for_its_class", _no)),
-    _off("elastic growth", 25, (PendingJobs, "_plan_growth", _nothing)),
     _off("misfits of single pods", 15, (JobStarter, "_known_misfit", _nothing)),
     _off("closed steps", 40, (VictimSteps, "close", _nothing)),
     _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
