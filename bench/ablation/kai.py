@@ -20,7 +20,6 @@ from fairlead.policy.kai.incremental.sources import (
 from fairlead.policy.kai.jobs.alike import JobClasses
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.stale_gangs import find_incomplete
-from fairlead.policy.kai.jobs.start_job import JobStarter
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
 from fairlead.policy.kai.policy import _LastPlan
@@ -196,7 +195,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
     _off("jobs dropped by class", 15, (PendingJobs, "drop_alike", _drop_one)),
     _off("failure speaks for its class", 15, (VictimAction, "_speaks_for_its_class", _no)),
-    _off("misfits of single pods", 15, (JobStarter, "_known_misfit", _nothing)),
     _off("closed steps", 40, (VictimSteps, "close", _nothing)),
     _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
     _off("shared evictions", 25, (Evictions, "evict", _evict_all)),

@@ -110,7 +110,7 @@ class AllocateAction:
         self.is_cut = False  # stopped before all jobs had their turns
         self._prefilter = prefilter
         self._starts_left = at_most_starts
-        self._starter = context.starter()
+        self._starter = context.starter(explain=context.explain)
         self._feasibility: Feasibility | None = None  # None: every turn is taken, also in vain
         self._open: set[JobClass] = set()  # of the jobs that meet because there may be room
         self._classes: dict[QueueName, set[JobClass]] = {}  # the same, by queue

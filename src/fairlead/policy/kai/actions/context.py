@@ -75,9 +75,9 @@ class CycleContext:
         """Return the gang of a job."""
         return self.sources.gang(job)
 
-    def starter(self) -> JobStarter:
+    def starter(self, *, explain: bool) -> JobStarter:
         """Return what starts jobs while room only shrinks."""
-        return JobStarter(self.state, self.finder, self.now_ms, explain=self.explain)
+        return JobStarter(self.state, self.finder, self.now_ms, explain=explain)
 
     def note_wait(self, job: WorkloadName, reason: Reason) -> None:
         """Record why *job* waits, if the plan is to explain it."""

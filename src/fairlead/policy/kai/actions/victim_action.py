@@ -212,12 +212,11 @@ class VictimAction:
             return False
         context, job = self._context, attempt.workload.name
         context.record.touch(job)
-        starter = context.starter()
-        reason = starter.start_if_it_fits(job, context.gang(job), pods, attempt.request)
-        if reason is None:
-            return False
-        context.record.act(Act(reason), [(job, pod) for pod in pods])
-        return True
+        starter = context.starter(explain=False)  # the search after it explains a failure
+        outcome = starter.start(job, context.gang(job), pods, attempt.request)
+        if outcome.is_placed:
+            context.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
+        return outcome.is_placed
 
     def _take_from_others(self, attempt: Attempt, pods: tuple[PodId, ...]) -> set[QueueName]:
         """Search victims for *pods* of a job; returns the queues of all jobs that changed.

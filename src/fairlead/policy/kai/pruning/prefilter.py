@@ -172,7 +172,7 @@ class ActionBounds:
     def _may_fit(self, job_class: JobClass, one: ClassSummary) -> bool:
         if job_class in self._kept.infeasible.all():
             return False
-        return not self._context.starter().is_infeasible(one.job, one.pods)
+        return not self._context.starter(explain=False).is_infeasible(one.job, one.pods)
 
     def _may_moving_help(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Return whether *pods* may fit if candidates are moved."""
