@@ -15,10 +15,8 @@ from fairlead.policy.kai.incremental.shares import IncrementalShares
 from fairlead.policy.kai.incremental.sources import (
     IncrementalCandidates,
     IncrementalIncompleteGangs,
-    KnownGangs,
 )
 from fairlead.policy.kai.jobs.alike import JobClasses
-from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.stale_gangs import find_incomplete
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
@@ -100,17 +98,13 @@ def _candidates_anew(self: IncrementalCandidates) -> None:
     _catch_up(self)
 
 
-def _gang(self: KnownGangs, job: Any) -> Gang:
-    return Gang(self._state.workloads[job])
-
-
 def _job_class(self: JobClasses, job: Any, pods: Any) -> Any:
     workload = self._state.workloads[job]
     return self._number(workload, pods, has_run=job in self._state.runs)
 
 
 def _incomplete(self: IncrementalIncompleteGangs) -> Any:
-    return find_incomplete(self._state, self._gang_of)
+    return find_incomplete(self._state)
 
 
 _evict = Evictions.evict
@@ -188,7 +182,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("shares", 170, (IncrementalShares, "catch_up", _divide)),
     _off("pending queues", 160, (IncrementalPendingQueues, "queues", _pending_anew)),
     _off("candidates", 130, (IncrementalCandidates, "_catch_up", _candidates_anew)),
-    _off("gangs", 20, (KnownGangs, "of", _gang)),
     _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
     _off("classes of jobs kept", 20, (JobClasses, "of", _job_class)),
     # in the rules

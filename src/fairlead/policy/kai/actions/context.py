@@ -73,7 +73,7 @@ class CycleContext:
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the gang of a job."""
-        return self.sources.gang(job)
+        return Gang(self.state.workloads[job])
 
     def starter(self, *, explain: bool) -> JobStarter:
         """Return what starts jobs while room only shrinks."""
@@ -157,7 +157,7 @@ class CycleContext:
     def _pending(self, depth: int | None) -> PendingJobs:
         """Return pending jobs without any job yet."""
         sources = self.sources
-        return PendingJobs(self.state, depth, sources.gang, self.away, sources.pending, self._held)
+        return PendingJobs(self.state, depth, self.away, sources.pending, self._held)
 
 
 def _pods_without_place(

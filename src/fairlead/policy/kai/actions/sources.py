@@ -3,17 +3,14 @@
 `policy.py` puts in the incremental answer, which must be the same.
 """
 
-from collections.abc import Callable
 from typing import Protocol
 
-from fairlead.model.axes import WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.placement.waiting_pods import WaitingPods
 from fairlead.policy.kai.jobs.alike import JobClasses
-from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.stale_gangs import StaleGangs
 from fairlead.policy.kai.ordering.pending_queues import PendingQueues, PendingSource
 from fairlead.policy.kai.ordering.tournament import Division, DivisionNow
@@ -39,10 +36,6 @@ class Sources(Protocol):
     def begin_cycle(self) -> None:
         """Note that a cycle begins."""
 
-    @property
-    def gang(self) -> Callable[[WorkloadName], Gang]:
-        """What returns the gang of a job."""
-
     def division(self) -> Division:
         """Return the division of the cluster as of now."""
 
@@ -55,10 +48,9 @@ class PlainSources:
         self._state = state
         self._settings = settings
         self.finder = node_finder(state, settings)
-        self.gang: Callable[[WorkloadName], Gang] = lambda job: Gang(state.workloads[job])
-        self.candidates = Candidates(state, self.gang)
-        self.pending = PendingQueues(state, self.gang, JobClasses(state))
-        self.stale_gangs = StaleGangs(state, self.gang)
+        self.candidates = Candidates(state)
+        self.pending = PendingQueues(state, JobClasses(state))
+        self.stale_gangs = StaleGangs(state)
         self.waiting_pods = waiting_pods(state)
 
     def begin_cycle(self) -> None:

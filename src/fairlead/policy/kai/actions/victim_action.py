@@ -68,7 +68,6 @@ class VictimAction:
             context.now_ms,
             division,
             candidates,
-            sources.gang,
             context.finder,
         )
 

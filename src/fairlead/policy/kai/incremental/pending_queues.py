@@ -5,14 +5,13 @@ never changed: an update makes a new one.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.jobs.alike import JobClass, JobClasses
-from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.ordering.pending_queues import (
     ClassSummary,
     PendingJob,
@@ -31,12 +30,9 @@ class _Known(NamedTuple):
 class IncrementalPendingQueues:
     """The pending jobs of all queues of one state, existing or not."""
 
-    def __init__(
-        self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang], classes: JobClasses
-    ) -> None:
+    def __init__(self, state: ClusterState, classes: JobClasses) -> None:
         """Track *state*. Nothing is read yet."""
         self._state = state
-        self._gang_of = gang_of
         self._classes = classes
         self._generation = classes.generation
         self._read_at: int | None = None  # None: nothing was read
@@ -143,7 +139,7 @@ class IncrementalPendingQueues:
         return workload is not None and (len(run.pods) if run else 0) < workload.pod_count()
 
     def _find(self, name: WorkloadName) -> _Known:
-        job = pending_job(self._state, name, self._gang_of, self._classes)
+        job = pending_job(self._state, name, self._classes)
         return _Known(self._state.workloads[name].queue, job)
 
 

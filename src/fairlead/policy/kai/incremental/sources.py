@@ -5,7 +5,7 @@ candidates of a queue stays the same object until a job in it changes, also when
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -16,7 +16,6 @@ from fairlead.policy.kai.actions.sources import node_finder, waiting_pods
 from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
 from fairlead.policy.kai.incremental.shares import IncrementalShares
 from fairlead.policy.kai.jobs.alike import JobClasses
-from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.stale_gangs import (
     IncompleteGangs,
     StaleGangs,
@@ -39,12 +38,11 @@ class IncrementalSources:
         self.state = state
         self.finder = node_finder(state, settings)
         self.shares = IncrementalShares(state, settings.k)
-        self.gang = KnownGangs(state).of
-        self.candidates = IncrementalCandidates(state, self.gang)
+        self.candidates = IncrementalCandidates(state)
         self.classes = JobClasses(state)
-        self.pending = IncrementalPendingQueues(state, self.gang, self.classes)
-        incomplete = IncrementalIncompleteGangs(state, self.gang)
-        self.stale_gangs = StaleGangs(state, self.gang, incomplete.read)
+        self.pending = IncrementalPendingQueues(state, self.classes)
+        incomplete = IncrementalIncompleteGangs(state)
+        self.stale_gangs = StaleGangs(state, incomplete.read)
         self.waiting_pods = waiting_pods(state)
 
     def begin_cycle(self) -> None:
@@ -55,24 +53,6 @@ class IncrementalSources:
         """Return the division of the cluster as of now."""
         self.shares.catch_up()
         return self.shares
-
-
-class KnownGangs:
-    """The gangs of the jobs of one state, each built once."""
-
-    def __init__(self, state: ClusterState) -> None:
-        """Build gangs of jobs of *state* when they are asked for."""
-        self._state = state
-        self._known: dict[WorkloadName, tuple[Workload, Gang]] = {}
-
-    def of(self, job: WorkloadName) -> Gang:
-        """Return the gang of a job."""
-        workload, known = self._state.workloads[job], self._known.get(job)
-        if known is None or known[0] is not workload:
-            if len(self._known) > 2 * len(self._state.workloads):  # most of them have departed
-                self._known.clear()
-            known = self._known[job] = workload, Gang(workload)
-        return known[1]
 
 
 class _ChangedWorkloads:
@@ -97,10 +77,9 @@ class IncrementalIncompleteGangs:
     Searched anew in every cycle, a day of Philly's log takes 3.6 times as long.
     """
 
-    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+    def __init__(self, state: ClusterState) -> None:
         """Track *state*. Nothing is read yet."""
         self._state = state
-        self._gang_of = gang_of
         self._changes = _ChangedWorkloads(state)
         self._broken: set[WorkloadName] = set()
         self._remembered: set[WorkloadName] = set()
@@ -117,7 +96,7 @@ class IncrementalIncompleteGangs:
             self._remembered.discard(name)
             if stale_since_ms(self._state, name) is not None:
                 self._remembered.add(name)
-            if is_broken(self._state, name, self._gang_of):
+            if is_broken(self._state, name):
                 self._broken.add(name)
         return IncompleteGangs(self._broken, self._remembered)
 
@@ -133,10 +112,9 @@ class _KnownJob(NamedTuple):
 class IncrementalCandidates:
     """Preemptible jobs with a place, by leaf, in service order."""
 
-    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+    def __init__(self, state: ClusterState) -> None:
         """Track *state*. Nothing is read yet."""
         self._state = state
-        self._gang_of = gang_of
         self._read_at: int | None = None  # None: nothing was read
         self._lists: dict[QueueName, list[OrderedCandidate]] = {}
         self._by_job: dict[QueueName, dict[WorkloadName, OrderedCandidate]] = {}  # of each list
@@ -236,7 +214,7 @@ class IncrementalCandidates:
             run = runs[name]
             workload, before = self._state.workloads[name], known.get(name)
             if before is None or before.workload is not workload or before.pods != run.pods:
-                candidate = candidate_of(self._state, name, self._gang_of)
+                candidate = candidate_of(self._state, name)
                 before = known[name] = _KnownJob(workload, dict(run.pods), candidate)
             if before.candidate is not None:
                 found.append(before.candidate)

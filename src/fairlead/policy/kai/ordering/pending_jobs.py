@@ -37,14 +37,13 @@ class PendingJobs:
         self,
         state: ClusterState,
         depth: int | None,
-        gang_of: Callable[[WorkloadName], Gang] | None = None,
         evicted: Mapping[WorkloadName, Set[PodId]] = NO_PODS,
         source: PendingSource | None = None,
         held: Mapping[WorkloadName, Set[PodId]] = NO_PODS,
     ) -> None:
         """Begin without jobs. Of each queue at most the first *depth* jobs are taken; None: all.
 
-        *gang_of* returns the gang of a job; None: it is built for every question. Pods that were
+        Pods that were
         *evicted* in this cycle are not pending: they are terminating. *source* has the pending jobs
         of the state; None: they are read here. A job with *held* pods is not pending there, but its
         other pods may become so: a victim of a scenario may get its place back.
@@ -53,8 +52,7 @@ class PendingJobs:
         self._depth = depth
         self._evicted = evicted
         self._held = held
-        self._gang_of = gang_of or (lambda name: Gang(state.workloads[name]))
-        self._source = source or PendingQueues(state, self._gang_of, JobClasses(state))
+        self._source = source or PendingQueues(state, JobClasses(state))
         self._queues: dict[QueueName, PendingQueue] = {}  # that were added
         self._heaps: dict[QueueName, list[JobKey]] = {}
         self._shared: set[QueueName] = set()  # their heaps are those of the queues
@@ -70,9 +68,7 @@ class PendingJobs:
         No job may have had a turn here. Cost: a copy of those queues in C; a lookup for each job of
         a queue that changed.
         """
-        made = PendingJobs(
-            self._state, None, self._gang_of, self._evicted, self._source, self._held
-        )
+        made = PendingJobs(self._state, None, self._evicted, self._source, self._held)
         made._queues = self._queues
         made._next = self._next.copy()
         for queue, some in classes.items():
@@ -233,7 +229,7 @@ class PendingJobs:
 
     def gang(self, name: WorkloadName) -> Gang:
         """Return the gang of a job."""
-        return self._gang_of(name)
+        return Gang(self._state.workloads[name])
 
     def next_pods(self, name: WorkloadName) -> tuple[PodId, ...]:
         """Return the pods of a job that would start next."""

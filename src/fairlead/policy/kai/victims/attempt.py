@@ -77,7 +77,6 @@ class AttemptContext:
         now_ms: int,
         division: Division,
         candidates: CandidateSource,
-        gang_of: Callable[[WorkloadName], Gang],
         finder: NodeFinder,
     ) -> None:
         """Look at *state*, which is on trial, with the *division* of its cycle."""
@@ -86,11 +85,14 @@ class AttemptContext:
         self.now_ms = now_ms
         self.shares = division.shares
         self.leaves = division.leaves
-        self.gang = gang_of
         self.finder = finder
         self.candidates = candidates
         self._over_entitlement: tuple[int, Set[QueueName]] | None = None  # at which moment
         self._allocated: tuple[int, Mapping[QueueName, Amounts]] | None = None  # the same
+
+    def gang(self, job: WorkloadName) -> Gang:
+        """Return the gang of a job."""
+        return Gang(self.state.workloads[job])
 
     def over_entitlement(self) -> Set[QueueName]:
         """Return the leaves with a queue on their path that is over its guarantee or share.

@@ -84,16 +84,15 @@ class CandidateSource(Protocol):
 class Candidates:
     """Reads the candidates of a state from scratch, every time."""
 
-    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+    def __init__(self, state: ClusterState) -> None:
         """Read from *state*."""
         self._state = state
-        self._gang_of = gang_of
 
     def of(self, queue: QueueName) -> list[OrderedCandidate]:
         """Return the candidates of a leaf in service order. Cost: all jobs that run."""
         state = self._state
         names = [name for name in state.runs if state.workloads[name].queue == queue]
-        found = [candidate_of(state, name, self._gang_of) for name in names]
+        found = [candidate_of(state, name) for name in names]
         return sorted([each for each in found if each is not None], key=order_key)
 
     def lowest_priority(self, queue: QueueName) -> int | None:
@@ -181,9 +180,7 @@ class EligibleCandidates:
         )
 
 
-def candidate_of(
-    state: ClusterState, name: WorkloadName, gang_of: Callable[[WorkloadName], Gang]
-) -> OrderedCandidate | None:
+def candidate_of(state: ClusterState, name: WorkloadName) -> OrderedCandidate | None:
     """Return a running job as a candidate; None if nothing of it can be evicted."""
     pods = _evictable_pods(state, name)
     if not pods:
@@ -194,7 +191,7 @@ def candidate_of(
     candidate = Candidate(
         job=workload.name,
         pods=ordered,
-        gang=gang_of(workload.name),
+        gang=Gang(workload),
         costs={pod: run.charge(pod) for pod in ordered},
         nodes={pod: places[pod].node for pod in ordered},
         nothing=state.axes.zero,
