@@ -16,7 +16,6 @@ from fairlead.policy.kai.incremental.sources import (
     IncrementalCandidates,
     IncrementalIncompleteGangs,
 )
-from fairlead.policy.kai.jobs.alike import JobClasses
 from fairlead.policy.kai.jobs.stale_gangs import find_incomplete
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
@@ -96,11 +95,6 @@ def _candidates_anew(self: IncrementalCandidates) -> None:
     if self._read_at != self._state.touched.moment:
         self._read_at = None
     _catch_up(self)
-
-
-def _job_class(self: JobClasses, job: Any, pods: Any) -> Any:
-    workload = self._state.workloads[job]
-    return self._number(workload, pods, has_run=job in self._state.runs)
 
 
 def _incomplete(self: IncrementalIncompleteGangs) -> Any:
@@ -183,7 +177,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("pending queues", 160, (IncrementalPendingQueues, "queues", _pending_anew)),
     _off("candidates", 130, (IncrementalCandidates, "_catch_up", _candidates_anew)),
     _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
-    _off("classes of jobs kept", 20, (JobClasses, "of", _job_class)),
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
     _off("jobs dropped by class", 15, (PendingJobs, "drop_alike", _drop_one)),

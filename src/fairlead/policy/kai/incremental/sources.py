@@ -46,7 +46,7 @@ class IncrementalSources:
         self.waiting_pods = waiting_pods(state)
 
     def begin_cycle(self) -> None:
-        """Forget departed jobs, if they are many."""
+        """Forget the classes of departed jobs, if they are many."""
         self.classes.drop_departed()
 
     def division(self) -> IncrementalShares:
