@@ -109,12 +109,7 @@ def _evict_all(self: Evictions, groups: Sequence[Any]) -> set[str]:
     return _evict(self, groups)
 
 
-_over_entitlement, _allocated = AttemptContext.over_entitlement, AttemptContext.allocated
-
-
-def _over_entitlement_anew(self: AttemptContext) -> Any:
-    self._over_entitlement = None
-    return _over_entitlement(self)
+_allocated = AttemptContext.allocated
 
 
 def _allocated_anew(self: AttemptContext) -> Any:
@@ -185,7 +180,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
     _off("shared evictions", 25, (Evictions, "evict", _evict_all)),
     _off("misfits of a scenario", 25, (Reschedule, "__init__", _reschedule_without_misfits)),
-    _off("over entitlement kept", 8, (AttemptContext, "over_entitlement", _over_entitlement_anew)),
     _off("allocated kept", 8, (AttemptContext, "allocated", _allocated_anew)),
     _off("eligible kept", 8, (EligibleCandidates, "of", _eligible_anew)),
 )

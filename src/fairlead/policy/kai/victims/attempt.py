@@ -87,8 +87,7 @@ class AttemptContext:
         self.leaves = division.leaves
         self.finder = finder
         self.candidates = candidates
-        self._over_entitlement: tuple[int, Set[QueueName]] | None = None  # at which moment
-        self._allocated: tuple[int, Mapping[QueueName, Amounts]] | None = None  # the same
+        self._allocated: tuple[int, Mapping[QueueName, Amounts]] | None = None  # at which moment
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the gang of a job."""
@@ -97,13 +96,18 @@ class AttemptContext:
     def over_entitlement(self) -> Set[QueueName]:
         """Return the leaves with a queue on their path that is over its guarantee or share.
 
-        Only these can lose anything to a reclaim. Cost: a look at each queue when the state
-        changed.
+        Only these can lose anything to a reclaim. Cost: a look at each queue.
         """
-        moment = self.state.moment
-        if self._over_entitlement is None or self._over_entitlement[0] != moment:
-            self._over_entitlement = moment, self._find_over_entitlement()
-        return self._over_entitlement[1]
+        state, over = self.state, set()
+        for name, share in self.shares.items():  # parents before children
+            held, queue = state.sums[name].allocated, state.queues[name]
+            if (
+                queue.parent in over
+                or _is_over(held, queue.guaranteed)
+                or _is_over(held, share.allocatable)
+            ):
+                over.add(name)
+        return {name: None for name in self.leaves if name in over}.keys()
 
     def allocated(self) -> Mapping[QueueName, Amounts]:
         """Return a copy of what every queue holds now. Cost: once until the state changes."""
@@ -120,18 +124,6 @@ class AttemptContext:
         """Whether any job may be protected from reclaim by a minimum runtime."""
         promised = [queue.reclaim_min_runtime_ms for queue in self.state.queues.values()]
         return self.settings.reclaim_min_runtime_ms > 0 or any(promised)
-
-    def _find_over_entitlement(self) -> Set[QueueName]:
-        state, over = self.state, set()
-        for name, share in self.shares.items():  # parents before children
-            held, queue = state.sums[name].allocated, state.queues[name]
-            if (
-                queue.parent in over
-                or _is_over(held, queue.guaranteed)
-                or _is_over(held, share.allocatable)
-            ):
-                over.add(name)
-        return {name: None for name in self.leaves if name in over}.keys()
 
 
 class Attempt:
