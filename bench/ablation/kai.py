@@ -26,7 +26,6 @@ from fairlead.policy.kai.pruning.prefilter import (
     InfeasibleClasses,
 )
 from fairlead.policy.kai.pruning.room import RoomBound
-from fairlead.policy.kai.victims.attempt import AttemptContext
 from fairlead.policy.kai.victims.candidates import EligibleCandidates, EvictionOrder
 from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule
 from fairlead.policy.kai.victims.solver import VictimSteps
@@ -109,14 +108,6 @@ def _evict_all(self: Evictions, groups: Sequence[Any]) -> set[str]:
     return _evict(self, groups)
 
 
-_allocated = AttemptContext.allocated
-
-
-def _allocated_anew(self: AttemptContext) -> Any:
-    self._allocated = None
-    return _allocated(self)
-
-
 _eligible = EligibleCandidates.of
 
 
@@ -180,7 +171,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
     _off("shared evictions", 25, (Evictions, "evict", _evict_all)),
     _off("misfits of a scenario", 25, (Reschedule, "__init__", _reschedule_without_misfits)),
-    _off("allocated kept", 8, (AttemptContext, "allocated", _allocated_anew)),
     _off("eligible kept", 8, (EligibleCandidates, "of", _eligible_anew)),
 )
 

@@ -87,7 +87,6 @@ class AttemptContext:
         self.leaves = division.leaves
         self.finder = finder
         self.candidates = candidates
-        self._allocated: tuple[int, Mapping[QueueName, Amounts]] | None = None  # at which moment
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the gang of a job."""
@@ -108,12 +107,6 @@ class AttemptContext:
             ):
                 over.add(name)
         return {name: None for name in self.leaves if name in over}.keys()
-
-    def allocated(self) -> Mapping[QueueName, Amounts]:
-        """Return a copy of what every queue holds now. Cost: once until the state changes."""
-        if self._allocated is None or self._allocated[0] != self.state.moment:
-            self._allocated = self.state.moment, allocated_now(self.state)
-        return self._allocated[1]
 
     def gpu_later(self) -> int:
         """Return how many GPUs are or will be free in the cluster, in thousandths."""
@@ -244,7 +237,7 @@ class Attempt:
     @cached_property
     def _allocated(self) -> Mapping[QueueName, Amounts]:
         """What queues held when the search began, which is when it first needs a judge."""
-        return self.context.allocated()
+        return allocated_now(self.context.state)
 
     def _lost(self, scenario: Scenario) -> dict[WorkloadName, list[tuple[PodId, Amounts]]]:
         gone = scenario.lost
