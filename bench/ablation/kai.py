@@ -26,7 +26,7 @@ from fairlead.policy.kai.pruning.prefilter import (
     InfeasibleClasses,
 )
 from fairlead.policy.kai.pruning.room import RoomBound
-from fairlead.policy.kai.victims.candidates import EligibleCandidates, EvictionOrder
+from fairlead.policy.kai.victims.candidates import EvictionOrder
 from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule
 from fairlead.policy.kai.victims.solver import VictimSteps
 
@@ -108,14 +108,6 @@ def _evict_all(self: Evictions, groups: Sequence[Any]) -> set[str]:
     return _evict(self, groups)
 
 
-_eligible = EligibleCandidates.of
-
-
-def _eligible_anew(self: EligibleCandidates, queue: Any) -> Any:
-    self._known.clear()
-    return _eligible(self, queue)
-
-
 _keep = VictimSteps.keep
 
 
@@ -171,7 +163,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
     _off("shared evictions", 25, (Evictions, "evict", _evict_all)),
     _off("misfits of a scenario", 25, (Reschedule, "__init__", _reschedule_without_misfits)),
-    _off("eligible kept", 8, (EligibleCandidates, "of", _eligible_anew)),
 )
 
 WORKLOADS: Final[tuple[AblationWorkload, ...]] = (

@@ -136,23 +136,19 @@ class EligibleCandidates:
         for job in held | {name for name, _ in self._spared}:
             self._left_out.setdefault(state.workloads[job].queue, set()).add(job)
         self._includes_settled = includes_settled
-        self._known: dict[QueueName, tuple[list[OrderedCandidate], list[OrderedCandidate]]] = {}
 
     def of(self, queue: QueueName) -> list[OrderedCandidate]:
         """Return the eligible candidates of a leaf in service order.
 
         Whether a pod is settled changes only with its place. Cost: where the cycle touched jobs of
-        the queue or some are left out, a look at each of these, until a candidate changes.
+        the queue or some are left out, a look at each of these.
         """
         every = self._source.of(queue)
         left_out = self._left_out.get(queue) or set[WorkloadName]()
         touched = () if self._includes_settled else self._record.touched().get(queue, ())
         if not left_out and not touched:
             return every
-        known = self._known.get(queue)
-        if known is None or known[0] is not every:
-            known = self._known[queue] = every, self._eligible(every, left_out.union(touched))
-        return known[1]
+        return self._eligible(every, left_out.union(touched))
 
     def queues_with_exclusions(self) -> Set[QueueName]:
         """Return the leaves in which a candidate may be left out that may come back."""
