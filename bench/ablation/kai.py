@@ -17,7 +17,6 @@ from fairlead.policy.kai.incremental.sources import (
     IncrementalIncompleteGangs,
 )
 from fairlead.policy.kai.jobs.stale_gangs import find_incomplete
-from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
 from fairlead.policy.kai.policy import _LastPlan
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds
@@ -118,10 +117,6 @@ def _keep_and_forget(self: VictimSteps, kept: Any) -> Any:
     return changed
 
 
-def _drop_one(self: PendingJobs, queue: Any, _request: Any, _is_infeasible: Any) -> None:
-    self.drop_first(queue)
-
-
 class _NoMisfits(set[Any]):
     """Remembers nothing."""
 
@@ -157,7 +152,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
-    _off("jobs dropped by class", 15, (PendingJobs, "drop_alike", _drop_one)),
     _off("failure speaks for its class", 15, (VictimAction, "_speaks_for_its_class", _no)),
     _off("closed steps", 40, (VictimSteps, "close", _nothing)),
     _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),

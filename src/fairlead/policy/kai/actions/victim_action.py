@@ -120,14 +120,10 @@ class VictimAction:
             job_class = jobs.job_class(job)
             request, pods = self._context.request(job_class), jobs.next_pods(job)
             is_skipped = self._may_skip and not turn_filter.may_succeed(queue, job_class)
-            if is_skipped:
-                jobs.drop_alike(queue, request, lambda c: not turn_filter.may_succeed(queue, c))
-                changed = set[QueueName]()
-            else:
-                changed = self._try(self._attempt(job, request), pods)
-                jobs.drop_first(queue)
-                jobs.update(self._victims)
-                self._victims.clear()
+            changed = set() if is_skipped else self._try(self._attempt(job, request), pods)
+            jobs.drop_first(queue)
+            jobs.update(self._victims)
+            self._victims.clear()
             if changed:
                 for each in changed:
                     tournament.renew(each)

@@ -6,7 +6,7 @@ that got some of its pods and can start more takes its new position in that orde
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 from typing import Final
@@ -186,20 +186,6 @@ class PendingJobs:
         """Remove the first job of *queue*: it has all it needs, or cannot have it."""
         self._own_heap(queue)
         self._drop(queue)
-
-    def drop_alike(
-        self, queue: QueueName, request: Amounts, is_infeasible: Callable[[JobClass], bool]
-    ) -> None:
-        """Remove the first jobs of *queue* as long as they are infeasible and cost *request*.
-
-        Meanwhile the queue keeps its place among the others. Cost: a lookup for each job.
-        """
-        heap = self._own_heap(queue)
-        while heap:
-            job_class = self.job_class(heap[0][-1])
-            if not is_infeasible(job_class) or self._source.request(job_class) != request:
-                return
-            self._drop(queue)
 
     def renew_first(self, queue: QueueName) -> None:
         """Give the first job of *queue*, which got its next pods, its new position.
