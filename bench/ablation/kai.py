@@ -8,7 +8,6 @@ from bench.ablation.workloads import AblationWorkload, decided, simulated
 from bench.bench_claims import large_gang_500, nothing_to_take, reclaim_hundred
 from fairlead.model.axes import QueueName
 from fairlead.policy.kai.actions.prefilter import TryEveryTurn
-from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
 from fairlead.policy.kai.incremental.shares import IncrementalShares
@@ -152,7 +151,6 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
-    _off("failure speaks for its class", 15, (VictimAction, "_speaks_for_its_class", _no)),
     _off("closed steps", 40, (VictimSteps, "close", _nothing)),
     _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
     _off("shared evictions", 25, (Evictions, "evict", _evict_all)),

@@ -131,9 +131,6 @@ class VictimAction:
                 continue
             if jobs.next_request(queue) != request:  # else its offer is the same
                 tournament.renew(queue)
-            if not is_skipped:
-                all_alike = self._speaks_for_its_class(job, pods)
-                turn_filter.note_failure(queue, job_class, all_alike=all_alike)
 
     @property
     def _may_skip(self) -> bool:
@@ -142,16 +139,6 @@ class VictimAction:
         KAI remembers that a job failed which was not admitted.
         """
         return not self._explain and not self._settings.faithful
-
-    def _speaks_for_its_class(self, job: WorkloadName, pods: tuple[PodId, ...]) -> bool:
-        """Return whether the failure of *job* answers for all jobs of its class in its queue.
-
-        Law: each of them would be skipped as refused before.
-        """
-        set_index = self._state.workloads[job].pod_sets.set_index
-        if not self._may_skip or len({set_index[pod] for pod in pods}) > 1:
-            return False  # the pods of another job may come in another order
-        return self._failed_like(job, pods) is not None
 
     def _attempt(self, job: WorkloadName, request: Amounts) -> Attempt:
         return Attempt(self.attempts, self._action, job, request)
