@@ -112,7 +112,7 @@ _keep = VictimSteps.keep
 def _keep_and_forget(self: VictimSteps, kept: Any) -> Any:
     """Forget the steps at each pod of the preemptor."""
     changed = _keep(self, kept)
-    self._forget_from(0)
+    self._forget()
     return changed
 
 
