@@ -22,10 +22,9 @@ from fairlead.policy.kai.jobs.alike import FailedAttempts
 from fairlead.policy.kai.jobs.cycle_record import Act
 from fairlead.policy.kai.jobs.start_job import unsupported_constraint
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.tournament import Draw
 from fairlead.policy.kai.reasons.why import why_evicted, why_failed, why_granted, why_not_admitted
-from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext, Judgement
-from fairlead.policy.kai.victims.candidates import EligibleCandidates, EvictionOrder
+from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext
+from fairlead.policy.kai.victims.candidates import EligibleCandidates
 from fairlead.policy.kai.victims.reschedule import ServiceOrder, Turns
 from fairlead.policy.kai.victims.solver import Scenario, VictimSolver
 
@@ -249,7 +248,7 @@ class VictimAction:
             new_bounds=self._general_prefilter.new_bounds,
         )
         most = self._most_victims()
-        new_order = partial(eviction_order, context, self._candidates, attempt, most)
+        new_order = partial(attempt.eviction_order, self._candidates, most)
         return solver.run(new_order, attempt.validator_for)
 
     def _most_victims(self) -> int | None:
@@ -287,7 +286,7 @@ class VictimAction:
             for _, candidate in self._candidates.of(queue)
         )
         if attempt.refused is None:
-            attempt.kept_by = self._judge_first_entitled(attempt)
+            attempt.kept_by = attempt.judge_first_entitled(self._candidates)
         reason = why_failed(
             attempt,
             candidates,
@@ -297,33 +296,9 @@ class VictimAction:
         )
         self._note_failure(attempt.workload.name, reason)
 
-    def _judge_first_entitled(self, attempt: Attempt) -> Judgement | None:
-        """Return why the first candidate that is entitled to its place may keep it."""
-        filters = list(attempt.entitled_filters())
-        division = self._context.division
-        order = EvictionOrder(
-            self._state, self._candidates, filters, division.draw, division.numbers
-        )
-        candidate = order.pop()
-        return None if candidate is None else attempt.judge_candidate(candidate)
-
     def _note_failure(self, job: WorkloadName, reason: Reason) -> None:
         failed = FailedClaim(action=self._action, reason=reason)
         self._context.record.attempt_failed(job, failed)
-
-
-def eviction_order(
-    context: CycleContext, candidates: EligibleCandidates, attempt: Attempt, most: int | None
-) -> EvictionOrder:
-    """Return in which order *candidates* are evicted for an attempt, at most so many jobs.
-
-    Only the queues that may lose something meet, except in faithful mode.
-    """
-    filters, division = list(attempt.filters()), context.division
-    draw = division.draw
-    if not context.settings.faithful and len(filters) < len(context.leaves):
-        draw = Draw.of_leaves(context.state, [leaf for leaf, _ in filters])
-    return EvictionOrder(context.state, candidates, filters, draw, division.numbers, most)
 
 
 class VictimsOnlyOrder:

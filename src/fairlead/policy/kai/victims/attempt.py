@@ -25,7 +25,7 @@ from fairlead.policy.kai.jobs.min_runtime import (
     preempt_min_runtime_ms,
     reclaim_min_runtime_ms,
 )
-from fairlead.policy.kai.ordering.tournament import Division
+from fairlead.policy.kai.ordering.tournament import Division, Draw
 from fairlead.policy.kai.reclaimable import (
     Loss,
     Reclaimer,
@@ -40,6 +40,8 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import (
     Candidate,
     CandidateSource,
+    EligibleCandidates,
+    EvictionOrder,
     VictimFilter,
     charge_of,
 )
@@ -83,6 +85,7 @@ class AttemptContext:
         self.state = state
         self.settings = settings
         self.now_ms = now_ms
+        self.division = division
         self.shares = division.shares
         self.leaves = division.leaves
         self.finder = finder
@@ -182,23 +185,42 @@ class Attempt:
         """Return whether there is a leaf whose candidates may be evicted."""
         return next(self.filters(), None) is not None
 
-    def entitled_filters(self) -> Iterator[tuple[QueueName, VictimFilter]]:
-        """Yield the leaves whose candidates are not evicted: they are within their entitlement."""
-        if self._needs_over_entitlement():
-            for leaf in self.context.leaves:
-                if leaf != self.workload.queue and not self.may_lose(leaf):
-                    yield leaf, self._reclaim_filter(leaf)
+    def eviction_order(self, candidates: EligibleCandidates, most: int | None) -> EvictionOrder:
+        """Return in which order *candidates* are evicted for the job, at most so many jobs.
+
+        Only the queues that may lose something meet, except in faithful mode.
+        """
+        state, division, filters = self.context.state, self.context.division, list(self.filters())
+        draw = division.draw
+        if not self.context.settings.faithful and len(filters) < len(division.leaves):
+            draw = Draw.of_leaves(state, [leaf for leaf, _ in filters])
+        return EvictionOrder(state, candidates, filters, draw, division.numbers, most)
+
+    def judge_first_entitled(self, candidates: EligibleCandidates) -> Judgement | None:
+        """Return what the judge of reclaim says if only the first entitled candidate is evicted.
+
+        None: all candidates may be evicted.
+        """
+        if not self._needs_over_entitlement():
+            return None
+        state, division = self.context.state, self.context.division
+        filters = [
+            (leaf, self._reclaim_filter(leaf))
+            for leaf in division.leaves
+            if leaf != self.workload.queue and not self.may_lose(leaf)
+        ]
+        order = EvictionOrder(state, candidates, filters, division.draw, division.numbers)
+        candidate = order.pop()
+        if candidate is None:
+            return None
+        costs = [candidate.costs[pod] for pod in candidate.evicted_first()]
+        queue = state.workloads[candidate.job].queue
+        losses = losses_of(queue, costs, candidate.gang.minimum())
+        return Judgement(self._judge, losses, self._judge.judge(losses))
 
     def may_lose(self, leaf: QueueName) -> bool:
         """Return whether *leaf* can lose anything to a reclaim of the whole request."""
         return self._judge.may_lose(leaf)
-
-    def judge_candidate(self, candidate: Candidate) -> Judgement:
-        """Return what the judge of reclaim says if only *candidate* is evicted."""
-        costs = [candidate.costs[pod] for pod in candidate.evicted_first()]
-        queue = self.context.state.workloads[candidate.job].queue
-        losses = losses_of(queue, costs, candidate.gang.minimum())
-        return Judgement(self._judge, losses, self._judge.judge(losses))
 
     def validator_for(self, pods: Sequence[PodId]) -> Validator:
         """Return what validates scenarios for the first *pods* of the preemptor."""
