@@ -145,7 +145,7 @@ class PlainSearch:
         left: dict[PodKey, Placed],
     ) -> bool:
         """Give every job a turn; whether the preemptor has its place in the end."""
-        jobs, tournament = self.line.of(pods, victims)
+        jobs, tournament = self.line(pods, victims)
         is_placed = False
         had_turn: set[WorkloadName] = set()
         while (queue := tournament.leader()) is not None:

@@ -5,8 +5,6 @@ starts or gives way.
 """
 
 from collections.abc import Iterable, Mapping, Set
-from types import MappingProxyType
-from typing import Final
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.plan import Reason
@@ -22,8 +20,6 @@ from fairlead.policy.kai.ordering.pending_jobs import NO_PODS, PendingJobs
 from fairlead.policy.kai.ordering.pending_queues import ClassSummary
 from fairlead.policy.kai.ordering.tournament import Division, Draw, QueueTournament
 from fairlead.policy.kai.settings import KaiSettings
-
-NO_CHOICE: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
 
 class CycleContext:
@@ -93,16 +89,9 @@ class CycleContext:
         depths = self.settings.queue_depth  # seldom any
         return dict(depths).get(action) if depths else None
 
-    def waiting(
-        self, action: str | None, chosen: Mapping[WorkloadName, tuple[PodId, ...]] = NO_CHOICE
-    ) -> PendingJobs:
-        """Return the pending jobs of leaves, as deep as *action* looks; None: all.
-
-        *chosen* are the next pods of some jobs, whatever else these could start.
-        """
-        jobs = self._pending(None if action is None else self.queue_depth(action))
-        for name, pods in chosen.items():
-            jobs.choose(name, pods)
+    def waiting(self, action: str) -> PendingJobs:
+        """Return the pending jobs of leaves, as deep as *action* looks."""
+        jobs = self._pending(self.queue_depth(action))
         jobs.add_queues(self.leaves)
         return jobs
 
@@ -138,6 +127,19 @@ class CycleContext:
         draw = Draw.of_leaves(state, {state.workloads[name].queue for name in names})
         numbers, queues = self.division.numbers, jobs.queues()
         return jobs, QueueTournament(state, draw, numbers, jobs.next_request, queues)
+
+    def all_turns(
+        self, chosen: Mapping[WorkloadName, tuple[PodId, ...]]
+    ) -> tuple[PendingJobs, QueueTournament]:
+        """Return the turns of all pending jobs; *chosen* are the next pods of some of them.
+
+        Cost: all queues with a pending job.
+        """
+        jobs = self._pending(None)
+        for name, pods in chosen.items():
+            jobs.choose(name, pods)
+        jobs.add_queues(self.leaves)
+        return jobs, self.tournament(jobs)
 
     def pending_only(self, names: Iterable[WorkloadName]) -> PendingJobs:
         """Return some jobs as if no other were pending. Cost: those jobs."""

@@ -25,7 +25,7 @@ from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.reasons.why import why_evicted, why_failed, why_granted, why_not_admitted
 from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext
 from fairlead.policy.kai.victims.candidates import EligibleCandidates
-from fairlead.policy.kai.victims.reschedule import ServiceOrder, Turns
+from fairlead.policy.kai.victims.reschedule import ServiceOrder
 from fairlead.policy.kai.victims.solver import Scenario, VictimSolver
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
@@ -259,9 +259,16 @@ class VictimAction:
         return most + 1 if self._settings.faithful else most  # KAI's counter lets one more pass
 
     def _service_order(self, preemptor: WorkloadName) -> ServiceOrder:
+        """Return what orders the preemptor and its victims in a scenario.
+
+        KAI gives turns to all pending jobs: they get nothing in a scenario, but each turn shapes
+        the order of the others. With thousands of them nearly all of a scenario would be their
+        turns, so they have none except in faithful mode.
+        """
+        context = self._context
         if self._settings.faithful:
-            return AllPendingOrder(self._context, preemptor)
-        return VictimsOnlyOrder(self._context, preemptor)
+            return lambda pods, _: context.all_turns({preemptor: pods})
+        return lambda pods, victims: context.turns_of({preemptor: pods}, victims)
 
     def _note_refusal(self, attempt: Attempt) -> None:
         """Record why a job is not admitted. Jobs that are alike share the reason."""
@@ -299,34 +306,3 @@ class VictimAction:
     def _note_failure(self, job: WorkloadName, reason: Reason) -> None:
         failed = FailedClaim(action=self._action, reason=reason)
         self._context.record.attempt_failed(job, failed)
-
-
-class VictimsOnlyOrder:
-    """Places the preemptor and its victims as if no other job were pending.
-
-    KAI gives turns to all pending jobs: they get nothing in a scenario, but each turn shapes the
-    order of the others. With thousands of them nearly all of a scenario would be their turns.
-    """
-
-    def __init__(self, context: CycleContext, preemptor: WorkloadName) -> None:
-        """Order for *preemptor*."""
-        self._context = context
-        self._preemptor = preemptor
-
-    def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:
-        """Return the turns. Cost: these jobs, and the queues above them."""
-        return self._context.turns_of({self._preemptor: pods}, victims)
-
-
-class AllPendingOrder:
-    """Gives turns to all pending jobs, as in KAI."""
-
-    def __init__(self, context: CycleContext, preemptor: WorkloadName) -> None:
-        """Order for *preemptor*."""
-        self._context = context
-        self._preemptor = preemptor
-
-    def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:  # noqa: ARG002
-        """Return the turns; the victims are pending, too. Cost: all queues with a pending job."""
-        jobs = self._context.waiting(None, {self._preemptor: pods})
-        return jobs, self._context.tournament(jobs)

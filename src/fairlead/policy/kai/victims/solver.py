@@ -430,7 +430,7 @@ class VictimSolver:
             self._state, self._finder, self._preemptor, places, nodes, self._now_ms
         )
         victims = {group.job for group in evicted}
-        if not rescheduling.place(*self._order.of(prefix.pods, victims), victims):
+        if not rescheduling.place(*self._order(prefix.pods, victims), victims):
             return None, False
         lost, moved = self._outcome(evicted)
         seen = (*prefix.kept, *considered())
