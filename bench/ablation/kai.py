@@ -152,7 +152,7 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
     _off("closed steps", 40, (VictimSteps, "close", _nothing)),
-    _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
+    _off("steps kept", 40, (VictimSteps, "keep", _keep_and_forget)),
     _off("shared evictions", 25, (Evictions, "evict", _evict_all)),
     _off("misfits of a scenario", 25, (Reschedule, "__init__", _reschedule_without_misfits)),
 )
