@@ -1,32 +1,22 @@
 """The shortcuts of KAI's rules: what the plain answer would be instead of each of them."""
 
 from collections.abc import Mapping, Sequence, Set
-from itertools import count
 from typing import Any, Final
 
 from bench.ablation.shortcut import Replacement, Shortcut
 from bench.ablation.workloads import AblationWorkload, decided, simulated
 from bench.bench_claims import large_gang_500, nothing_to_take, reclaim_hundred
 from fairlead.model.axes import QueueName
-from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.prefilter import TryEveryTurn
-from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
 from fairlead.policy.kai.incremental.shares import IncrementalShares
 from fairlead.policy.kai.incremental.sources import (
     IncrementalCandidates,
     IncrementalIncompleteGangs,
-    IncrementalTournament,
-    KnownGangs,
 )
-from fairlead.policy.kai.jobs.alike import JobClasses
-from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.stale_gangs import find_incomplete
-from fairlead.policy.kai.jobs.start_job import JobStarter
-from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
-from fairlead.policy.kai.ordering.tournament import QueueTournament
 from fairlead.policy.kai.policy import _LastPlan
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds
 from fairlead.policy.kai.pruning.prefilter import (
@@ -34,8 +24,7 @@ from fairlead.policy.kai.pruning.prefilter import (
     InfeasibleClasses,
 )
 from fairlead.policy.kai.pruning.room import RoomBound
-from fairlead.policy.kai.victims.attempt import AttemptContext
-from fairlead.policy.kai.victims.candidates import EVICTION_RULES, EligibleCandidates, EvictionOrder
+from fairlead.policy.kai.victims.candidates import EvictionOrder
 from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule
 from fairlead.policy.kai.victims.solver import VictimSteps
 
@@ -58,15 +47,9 @@ def _empty(*_args: Any, **_named: Any) -> Set[Any]:
 
 def _first_victims(self: FirstVictims, most: Any, division: Any, candidates: Any) -> Any:
     """Order the victims anew."""
-
-    def tournament(offer: Any, versions: Any) -> QueueTournament:
-        rules = EVICTION_RULES
-        return QueueTournament(
-            self._state, division.draw, division.numbers, offer, versions, *rules
-        )
-
     filters = [(leaf, _yes) for leaf in division.leaves]
-    order = EvictionOrder(self._state, candidates, filters, tournament, most)
+    draw, numbers = division.draw, division.numbers
+    order = EvictionOrder(self._state, candidates, filters, draw, numbers, most)
     found = []
     while (candidate := order.pop()) is not None:
         found.append(candidate)
@@ -111,31 +94,8 @@ def _candidates_anew(self: IncrementalCandidates) -> None:
     _catch_up(self)
 
 
-def _gang(self: KnownGangs, job: Any) -> Gang:
-    return Gang(self._state.workloads[job])
-
-
-def _tournament(
-    self: IncrementalTournament, draw: Any, numbers: Any, offer: Any, versions: Any
-) -> QueueTournament:
-    return QueueTournament(self._state, draw, numbers, offer, versions, *self._rules)
-
-
-def _job_class(self: JobClasses, job: Any, pods: Any) -> Any:
-    workload = self._state.workloads[job]
-    return self._number(workload, pods, has_run=job in self._state.runs)
-
-
 def _incomplete(self: IncrementalIncompleteGangs) -> Any:
-    return find_incomplete(self._state, self._gang_of)
-
-
-def _waiting_in(self: CycleContext, action: str, _classes: Any) -> PendingJobs:
-    return self.waiting(action)
-
-
-def _all_pending(self: CycleContext) -> PendingJobs:
-    return self._read_leaves(None)
+    return find_incomplete(self._state)
 
 
 _evict = Evictions.evict
@@ -146,46 +106,14 @@ def _evict_all(self: Evictions, groups: Sequence[Any]) -> set[str]:
     return _evict(self, groups)
 
 
-_over_entitlement, _allocated = AttemptContext.over_entitlement, AttemptContext.allocated
-
-
-def _over_entitlement_anew(self: AttemptContext) -> Any:
-    self._over_entitlement = None
-    return _over_entitlement(self)
-
-
-def _allocated_anew(self: AttemptContext) -> Any:
-    self._allocated = None
-    return _allocated(self)
-
-
-_eligible = EligibleCandidates.of
-
-
-def _eligible_anew(self: EligibleCandidates, queue: Any) -> Any:
-    self._known.clear()
-    return _eligible(self, queue)
-
-
 _keep = VictimSteps.keep
 
 
 def _keep_and_forget(self: VictimSteps, kept: Any) -> Any:
     """Forget the steps at each pod of the preemptor."""
     changed = _keep(self, kept)
-    self._forget_from(0)
+    self._forget()
     return changed
-
-
-def _drop_one(self: PendingJobs, queue: Any, _request: Any, _is_infeasible: Any) -> None:
-    self.drop_first(queue)
-
-
-def _own_version(self: PendingJobs) -> dict[QueueName, object]:
-    return {queue: next(_versions) for queue, heap in self._heaps.items() if heap}
-
-
-_versions = count()
 
 
 class _NoMisfits(set[Any]):
@@ -220,25 +148,13 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("shares", 170, (IncrementalShares, "catch_up", _divide)),
     _off("pending queues", 160, (IncrementalPendingQueues, "queues", _pending_anew)),
     _off("candidates", 130, (IncrementalCandidates, "_catch_up", _candidates_anew)),
-    _off("gangs", 20, (KnownGangs, "of", _gang)),
-    _off("tournaments", 70, (IncrementalTournament, "of", _tournament)),
     _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
-    _off("classes of jobs kept", 20, (JobClasses, "of", _job_class)),
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
-    _off("queues of feasible classes", 30, (CycleContext, "waiting_in", _waiting_in)),
-    _off("pending jobs branched", 40, (CycleContext, "_all_pending", _all_pending)),
-    _off("jobs dropped by class", 15, (PendingJobs, "drop_alike", _drop_one)),
-    _off("failure speaks for its class", 15, (VictimAction, "_speaks_for_its_class", _no)),
-    _off("elastic growth", 25, (PendingJobs, "_plan_growth", _nothing)),
-    _off("misfits of single pods", 15, (JobStarter, "_known_misfit", _nothing)),
     _off("closed steps", 40, (VictimSteps, "close", _nothing)),
-    _off("steps kept", 60, (VictimSteps, "keep", _keep_and_forget)),
+    _off("steps kept", 40, (VictimSteps, "keep", _keep_and_forget)),
     _off("shared evictions", 25, (Evictions, "evict", _evict_all)),
     _off("misfits of a scenario", 25, (Reschedule, "__init__", _reschedule_without_misfits)),
-    _off("over entitlement kept", 8, (AttemptContext, "over_entitlement", _over_entitlement_anew)),
-    _off("allocated kept", 8, (AttemptContext, "allocated", _allocated_anew)),
-    _off("eligible kept", 8, (EligibleCandidates, "of", _eligible_anew)),
 )
 
 WORKLOADS: Final[tuple[AblationWorkload, ...]] = (

@@ -116,7 +116,6 @@ class PlainSearch:
         victims = {group.job for group in asked}
         left = {pod for group in asked for pod in group.members()}
         before = {pod: placed for job in victims for pod, placed in self.placed(job).items()}
-        self.line.begin()
         for group in asked:
             self.leave(group, before)
         nodes = self.base | {node for pod in left if (node := before[pod].node) is not None}
@@ -146,7 +145,7 @@ class PlainSearch:
         left: dict[PodKey, Placed],
     ) -> bool:
         """Give every job a turn; whether the preemptor has its place in the end."""
-        jobs, tournament = self.line.of(pods, victims)
+        jobs, tournament = self.line(pods, victims)
         is_placed = False
         had_turn: set[WorkloadName] = set()
         while (queue := tournament.leader()) is not None:

@@ -1,6 +1,5 @@
 """Random histories of a cluster that carries out the plans made for it."""
 
-from collections.abc import Mapping
 from copy import deepcopy
 from operator import le
 
@@ -40,12 +39,10 @@ from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.jobs.start_job import JobStarter
 from fairlead.policy.kai.ordering.pending_queues import PendingQueue
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
-from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import (
-    EVICTION_RULES,
     Candidate,
     EligibleCandidates,
     EvictionOrder,
@@ -115,13 +112,6 @@ class PlannedHistory(RuleBasedStateMachine):
         for line in lines.values():
             for job_class, keys in line.classes.items():
                 by_class.setdefault(job_class, set()).update([name for *_, name in keys])
-        for job_class in by_class:
-            assert sorted(self.sources.pending.queues_with([job_class])) == sorted(
-                queue for queue, line in lines.items() if job_class in line.classes
-            )
-        assert sorted(self.sources.pending.queues_with(by_class)) == sorted(
-            queue for queue, line in lines.items() if line.classes
-        )
         tally = self.sources.pending.summaries()
         assert {job_class: each.size for job_class, each in tally.items()} == {
             job_class: len(names) for job_class, names in by_class.items()
@@ -178,12 +168,12 @@ class PlannedHistory(RuleBasedStateMachine):
         )
         found = self.bounds.first_victims.first(most, division, pool)
 
-        def make_tournament(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
-            world = state, division.draw, division.numbers
-            return QueueTournament(*world, offer, lines, *EVICTION_RULES)
-
         line = EvictionOrder(
-            state, pool, [(leaf, _every_candidate) for leaf in division.leaves], make_tournament
+            state,
+            pool,
+            [(leaf, _every_candidate) for leaf in division.leaves],
+            division.draw,
+            division.numbers,
         )
         popped = list(iter(line.pop, None))
         assert [each.job for each in found] == [each.job for each in popped][:most]

@@ -125,7 +125,7 @@ def turn_by_turn(
         view = CycleContext(
             state, chosen, NOW_MS, fast_backend(state, chosen).sources, NO_PODS, explain=False
         )
-        starter, everybody = view.starter(), view.waiting(None)
+        starter, everybody = view.starter(explain=True), view.all_turns({})[0]
         names = [
             name
             for name in everybody.names()

@@ -30,12 +30,10 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.incremental.sources import IncrementalSources
 from fairlead.policy.kai.jobs.cycle_record import CycleRecord
-from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBounds
 from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import (
-    EVICTION_RULES,
     Candidate,
     EligibleCandidates,
     EvictionOrder,
@@ -163,13 +161,12 @@ def check_first_victims(
     """The line of all leaves, who meet anew for each that gives way."""
     division = bounds.sources.shares
 
-    def make_tournament(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
-        return QueueTournament(
-            state, division.draw, division.numbers, offer, lines, *EVICTION_RULES
-        )
-
     line = EvictionOrder(
-        state, pool, [(leaf, every_candidate) for leaf in division.leaves], make_tournament
+        state,
+        pool,
+        [(leaf, every_candidate) for leaf in division.leaves],
+        division.draw,
+        division.numbers,
     )
     popped = [each.job for each in iter(line.pop, None)]
     for most in (None, 2):

@@ -150,7 +150,7 @@ def test_a_job_has_a_refusal_if_and_only_if_it_is_not_admitted(
         context = KaiCycle(state, chosen, NOW_MS, fast_backend(state, chosen)).context
         for action in ("consolidation", "reclaim", "preempt"):
             attempts = VictimAction(context, TryEverything(), action, frozenset()).attempts
-            jobs = context.waiting(None)
+            jobs = context.waiting("allocate")
             for job in jobs.names():
                 attempt = Attempt(attempts, action, job, jobs.request(job))
                 assert attempt.is_admitted() == (why_not_admitted(attempt) is None)

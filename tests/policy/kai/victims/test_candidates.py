@@ -15,7 +15,6 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.incremental.sources import IncrementalCandidates
 from fairlead.policy.kai.jobs.cycle_record import CycleRecord
-from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.victims.candidates import EligibleCandidates
 from tests.policy.kai.random_worlds import build
 
@@ -51,8 +50,7 @@ def small_world() -> ClusterState:
 
 
 def a_pool(state: ClusterState) -> IncrementalCandidates:
-    gangs = {name: Gang(job) for name, job in state.workloads.items()}
-    return IncrementalCandidates(state, gangs.__getitem__)
+    return IncrementalCandidates(state)
 
 
 def line(pool: IncrementalCandidates | EligibleCandidates) -> list[str]:

@@ -7,7 +7,7 @@ shares, the small job would reclaim it, and the victims would be next to fill wh
 after cycle. So only jobs meet for which there may be room, except in faithful mode.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -54,10 +54,6 @@ class Feasibility:
     def has(self, job_class: JobClass) -> bool:
         """Return whether there may be room for a job of that class."""
         return job_class in self._feasible
-
-    def classes(self) -> Set[JobClass]:
-        """Return the classes for which there may be room."""
-        return self._feasible
 
     def note_turn(
         self, job_class: JobClass, job: WorkloadName, jobs: PendingJobs, *, is_placed: bool
@@ -114,7 +110,7 @@ class AllocateAction:
         self.is_cut = False  # stopped before all jobs had their turns
         self._prefilter = prefilter
         self._starts_left = at_most_starts
-        self._starter = context.starter()
+        self._starter = context.starter(explain=context.explain)
         self._feasibility: Feasibility | None = None  # None: every turn is taken, also in vain
         self._open: set[JobClass] = set()  # of the jobs that meet because there may be room
         self._classes: dict[QueueName, set[JobClass]] = {}  # the same, by queue
@@ -122,7 +118,7 @@ class AllocateAction:
 
     @cached_property
     def all_jobs(self) -> PendingJobs:
-        """All pending jobs, or those of queues that matter."""
+        """All pending jobs."""
         return self.context.waiting("allocate")
 
     @cached_property
@@ -165,19 +161,17 @@ class AllocateAction:
             self._feasibility = None
             self._open.clear()
             self.jobs = context.pending_only([n for n in names if n not in self._refused])
-            self.tournament = context.tournament_of_some(self.jobs)
+            self.tournament = context.tournament(self.jobs)
             self._take_turns(listener)
 
     def _let_feasible_jobs_meet(self, feasibility: Feasibility) -> None:
-        if not self.context.explain:  # else the others need their reasons
-            self.all_jobs = self.context.waiting_in("allocate", feasibility.classes())
         for queue, classes in self.all_jobs.classes():
             found = {each for each in classes if feasibility.has(each)}
             if found:
                 self._classes[queue] = found
                 self._open |= found
         self.jobs = self.all_jobs.starting_with(self._classes)
-        self.tournament = self.context.tournament_of_some(self.jobs)
+        self.tournament = self.context.tournament(self.jobs)
 
     def _take_turns(self, listener: Listener | None) -> None:
         """Give turns to the jobs that meet, as long as there may be room for any of them.

@@ -5,8 +5,6 @@ starts or gives way.
 """
 
 from collections.abc import Iterable, Mapping, Set
-from types import MappingProxyType
-from typing import Final
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.plan import Reason
@@ -20,10 +18,8 @@ from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.start_job import JobStarter
 from fairlead.policy.kai.ordering.pending_jobs import NO_PODS, PendingJobs
 from fairlead.policy.kai.ordering.pending_queues import ClassSummary
-from fairlead.policy.kai.ordering.tournament import Division, Draw, Offer, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Division, Draw, QueueTournament
 from fairlead.policy.kai.settings import KaiSettings
-
-NO_CHOICE: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
 
 class CycleContext:
@@ -53,7 +49,6 @@ class CycleContext:
         self.away = {name: set(pods) for name, pods in held_back.items()}
         """Pods without a place that are not pending: held back, or evicted in this cycle."""
         self._held = _pods_without_place(state, state.holds.workloads)
-        self._all_waiting: tuple[int, PendingJobs] | None = None  # at which moment
 
     @property
     def division(self) -> Division:
@@ -74,11 +69,11 @@ class CycleContext:
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the gang of a job."""
-        return self.sources.gang(job)
+        return Gang(self.state.workloads[job])
 
-    def starter(self) -> JobStarter:
+    def starter(self, *, explain: bool) -> JobStarter:
         """Return what starts jobs while room only shrinks."""
-        return JobStarter(self.state, self.finder, self.now_ms, explain=self.explain)
+        return JobStarter(self.state, self.finder, self.now_ms, explain=explain)
 
     def note_wait(self, job: WorkloadName, reason: Reason) -> None:
         """Record why *job* waits, if the plan is to explain it."""
@@ -94,32 +89,10 @@ class CycleContext:
         depths = self.settings.queue_depth  # seldom any
         return dict(depths).get(action) if depths else None
 
-    def waiting(
-        self, action: str | None, chosen: Mapping[WorkloadName, tuple[PodId, ...]] = NO_CHOICE
-    ) -> PendingJobs:
-        """Return the pending jobs of leaves, as deep as *action* looks; None: all.
-
-        *chosen* are the next pods of some jobs, whatever else these could start.
-        """
-        depth = None if action is None else self.queue_depth(action)
-        if depth is None:
-            return self._all_pending().branch(chosen, ())
-        jobs = self._read_leaves(depth)
-        for name, pods in chosen.items():
-            jobs.choose(name, pods)
-        return jobs
-
-    def waiting_in(self, action: str, classes: Iterable[JobClass]) -> PendingJobs:
-        """Return the pending jobs of leaves with a job of one of *classes*, maybe of others, too.
-
-        As deep as *action* looks, and while the summaries for it hold. Cost: these leaves only,
-        if no pod is away.
-        """
-        if self.away:  # the next pods of a job, and so its class, may be others
-            return self.waiting(action)
-        queues = self.sources.pending.queues_with(classes)
+    def waiting(self, action: str) -> PendingJobs:
+        """Return the pending jobs of leaves, as deep as *action* looks."""
         jobs = self._pending(self.queue_depth(action))
-        jobs.add_queues({queue: None for queue in queues if queue in self.leaves}.keys())
+        jobs.add_queues(self.leaves)
         return jobs
 
     def summaries(self, action: str) -> Mapping[JobClass, ClassSummary]:
@@ -155,14 +128,27 @@ class CycleContext:
         numbers, queues = self.division.numbers, jobs.queues()
         return jobs, QueueTournament(state, draw, numbers, jobs.next_request, queues)
 
+    def all_turns(
+        self, chosen: Mapping[WorkloadName, tuple[PodId, ...]]
+    ) -> tuple[PendingJobs, QueueTournament]:
+        """Return the turns of all pending jobs; *chosen* are the next pods of some of them.
+
+        Cost: all queues with a pending job.
+        """
+        jobs = self._pending(None)
+        for name, pods in chosen.items():
+            jobs.choose(name, pods)
+        jobs.add_queues(self.leaves)
+        return jobs, self.tournament(jobs)
+
     def pending_only(self, names: Iterable[WorkloadName]) -> PendingJobs:
         """Return some jobs as if no other were pending. Cost: those jobs."""
         jobs = self._pending(None)
         jobs.add_jobs(names)
         return jobs
 
-    def tournament_of_some(self, jobs: PendingJobs) -> QueueTournament:
-        """Let the queues of some *jobs* meet, at their places in the draw of all.
+    def tournament(self, jobs: PendingJobs) -> QueueTournament:
+        """Let the queues of *jobs* meet to be served, at their places in the draw of all.
 
         Cost: those queues, and the ones above them.
         """
@@ -170,32 +156,10 @@ class CycleContext:
         offer, queues = jobs.next_request, jobs.queues()
         return QueueTournament(self.state, division.draw, division.numbers, offer, queues)
 
-    def tournament(self, jobs: PendingJobs) -> QueueTournament:
-        """Let the queues of *jobs* meet to be served."""
-        return self.sources.service_tournament(self.division, jobs.next_request, jobs.versions())
-
-    def eviction_tournament(
-        self, offer: Offer, versions: Mapping[QueueName, object]
-    ) -> QueueTournament:
-        """Let leaves meet for the next victim; the same version makes the same offer."""
-        return self.sources.eviction_tournament(self.division, offer, versions)
-
-    def _all_pending(self) -> PendingJobs:
-        """Return all pending jobs, to branch off; they are known until the state changes."""
-        moment = self.state.moment
-        if self._all_waiting is None or self._all_waiting[0] != moment:
-            self._all_waiting = moment, self._read_leaves(None)
-        return self._all_waiting[1]
-
-    def _read_leaves(self, depth: int | None) -> PendingJobs:
-        jobs = self._pending(depth)
-        jobs.add_queues(self.leaves)
-        return jobs
-
     def _pending(self, depth: int | None) -> PendingJobs:
         """Return pending jobs without any job yet."""
         sources = self.sources
-        return PendingJobs(self.state, depth, sources.gang, self.away, sources.pending, self._held)
+        return PendingJobs(self.state, depth, self.away, sources.pending, self._held)
 
 
 def _pods_without_place(

@@ -40,9 +40,6 @@ class TurnFilter(Protocol):
     def may_succeed(self, queue: QueueName, job_class: JobClass) -> bool:
         """Return whether the attempt of a job of that class in *queue* may succeed."""
 
-    def note_failure(self, queue: QueueName, job_class: JobClass, *, all_alike: bool) -> None:
-        """Note a failure; *all_alike*: all jobs of its class in *queue* would fail now."""
-
     def note_change(self, queues: Set[QueueName]) -> None:
         """Note that an attempt succeeded and changed jobs of these *queues*.
 
@@ -140,9 +137,6 @@ class TryEveryTurn:
     def may_succeed(self, queue: QueueName, job_class: JobClass) -> bool:
         """Return that it may."""
         return True
-
-    def note_failure(self, queue: QueueName, job_class: JobClass, *, all_alike: bool) -> None:
-        """Nothing to note."""
 
     def note_change(self, queues: Set[QueueName]) -> None:
         """Nothing to note."""

@@ -3,24 +3,19 @@
 `policy.py` puts in the incremental answer, which must be the same.
 """
 
-from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.placement.waiting_pods import WaitingPods
-from fairlead.policy.kai.jobs.alike import (
-    JobClasses,
-)
-from fairlead.policy.kai.jobs.gang import Gang
+from fairlead.policy.kai.jobs.alike import JobClasses
 from fairlead.policy.kai.jobs.stale_gangs import StaleGangs
 from fairlead.policy.kai.ordering.pending_queues import PendingQueues, PendingSource
-from fairlead.policy.kai.ordering.tournament import Division, DivisionNow, Offer, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Division, DivisionNow
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import EVICTION_RULES, Candidates, CandidateSource
+from fairlead.policy.kai.victims.candidates import Candidates, CandidateSource
 
 
 class Sources(Protocol):
@@ -41,25 +36,8 @@ class Sources(Protocol):
     def begin_cycle(self) -> None:
         """Note that a cycle begins."""
 
-    @property
-    def gang(self) -> Callable[[WorkloadName], Gang]:
-        """What returns the gang of a job."""
-
     def division(self) -> Division:
         """Return the division of the cluster as of now."""
-
-    def service_tournament(
-        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
-    ) -> QueueTournament:
-        """Let the leaves in *versions* meet to be served.
-
-        A leaf with the same version as the last time makes the same offer.
-        """
-
-    def eviction_tournament(
-        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
-    ) -> QueueTournament:
-        """Let the leaves in *versions* meet for the next victim."""
 
 
 class PlainSources:
@@ -70,10 +48,9 @@ class PlainSources:
         self._state = state
         self._settings = settings
         self.finder = node_finder(state, settings)
-        self.gang: Callable[[WorkloadName], Gang] = lambda job: Gang(state.workloads[job])
-        self.candidates = Candidates(state, self.gang)
-        self.pending = PendingQueues(state, self.gang, JobClasses(state))
-        self.stale_gangs = StaleGangs(state, self.gang)
+        self.candidates = Candidates(state)
+        self.pending = PendingQueues(state, JobClasses(state))
+        self.stale_gangs = StaleGangs(state)
         self.waiting_pods = waiting_pods(state)
 
     def begin_cycle(self) -> None:
@@ -82,20 +59,6 @@ class PlainSources:
     def division(self) -> DivisionNow:
         """Return the division of the cluster as of now."""
         return DivisionNow(self._state, self._settings.k)
-
-    def service_tournament(
-        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
-    ) -> QueueTournament:
-        """Let the leaves in *versions* meet to be served."""
-        return QueueTournament(self._state, division.draw, division.numbers, offer, versions)
-
-    def eviction_tournament(
-        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
-    ) -> QueueTournament:
-        """Let the leaves in *versions* meet for the next victim."""
-        return QueueTournament(
-            self._state, division.draw, division.numbers, offer, versions, *EVICTION_RULES
-        )
 
 
 def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:

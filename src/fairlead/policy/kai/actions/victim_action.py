@@ -4,7 +4,7 @@ An attempt takes room that is there already, or searches for victims; if it fail
 recorded.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from functools import cached_property, partial
 from typing import Final, TypeAlias
 
@@ -22,16 +22,10 @@ from fairlead.policy.kai.jobs.alike import FailedAttempts
 from fairlead.policy.kai.jobs.cycle_record import Act
 from fairlead.policy.kai.jobs.start_job import unsupported_constraint
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.tournament import Draw, Offer, QueueTournament
 from fairlead.policy.kai.reasons.why import why_evicted, why_failed, why_granted, why_not_admitted
-from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext, Judgement
-from fairlead.policy.kai.victims.candidates import (
-    EVICTION_RULES,
-    EligibleCandidates,
-    EvictionOrder,
-    MakeTournament,
-)
-from fairlead.policy.kai.victims.reschedule import ServiceOrder, Turns
+from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext
+from fairlead.policy.kai.victims.candidates import EligibleCandidates
+from fairlead.policy.kai.victims.reschedule import ServiceOrder
 from fairlead.policy.kai.victims.solver import Scenario, VictimSolver
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
@@ -73,7 +67,6 @@ class VictimAction:
             context.now_ms,
             division,
             candidates,
-            sources.gang,
             context.finder,
         )
 
@@ -126,14 +119,10 @@ class VictimAction:
             job_class = jobs.job_class(job)
             request, pods = self._context.request(job_class), jobs.next_pods(job)
             is_skipped = self._may_skip and not turn_filter.may_succeed(queue, job_class)
-            if is_skipped:
-                jobs.drop_alike(queue, request, lambda c: not turn_filter.may_succeed(queue, c))
-                changed = set[QueueName]()
-            else:
-                changed = self._try(self._attempt(job, request), pods)
-                jobs.drop_first(queue)
-                jobs.update(self._victims)
-                self._victims.clear()
+            changed = set() if is_skipped else self._try(self._attempt(job, request), pods)
+            jobs.drop_first(queue)
+            jobs.update(self._victims)
+            self._victims.clear()
             if changed:
                 for each in changed:
                     tournament.renew(each)
@@ -141,9 +130,6 @@ class VictimAction:
                 continue
             if jobs.next_request(queue) != request:  # else its offer is the same
                 tournament.renew(queue)
-            if not is_skipped:
-                all_alike = self._speaks_for_its_class(job, pods)
-                turn_filter.note_failure(queue, job_class, all_alike=all_alike)
 
     @property
     def _may_skip(self) -> bool:
@@ -152,16 +138,6 @@ class VictimAction:
         KAI remembers that a job failed which was not admitted.
         """
         return not self._explain and not self._settings.faithful
-
-    def _speaks_for_its_class(self, job: WorkloadName, pods: tuple[PodId, ...]) -> bool:
-        """Return whether the failure of *job* answers for all jobs of its class in its queue.
-
-        Law: each of them would be skipped as refused before.
-        """
-        set_index = self._state.workloads[job].pod_sets.set_index
-        if not self._may_skip or len({set_index[pod] for pod in pods}) > 1:
-            return False  # the pods of another job may come in another order
-        return self._failed_like(job, pods) is not None
 
     def _attempt(self, job: WorkloadName, request: Amounts) -> Attempt:
         return Attempt(self.attempts, self._action, job, request)
@@ -217,12 +193,11 @@ class VictimAction:
             return False
         context, job = self._context, attempt.workload.name
         context.record.touch(job)
-        starter = context.starter()
-        reason = starter.start_if_it_fits(job, context.gang(job), pods, attempt.request)
-        if reason is None:
-            return False
-        context.record.act(Act(reason), [(job, pod) for pod in pods])
-        return True
+        starter = context.starter(explain=False)  # the search after it explains a failure
+        outcome = starter.start(job, context.gang(job), pods, attempt.request)
+        if outcome.is_placed:
+            context.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
+        return outcome.is_placed
 
     def _take_from_others(self, attempt: Attempt, pods: tuple[PodId, ...]) -> set[QueueName]:
         """Search victims for *pods* of a job; returns the queues of all jobs that changed.
@@ -264,7 +239,7 @@ class VictimAction:
         solver = VictimSolver(
             self._state,
             context.finder,
-            self._service_order(job, pods),
+            self._service_order(job),
             job,
             pods,
             now_ms=context.now_ms,
@@ -273,7 +248,7 @@ class VictimAction:
             new_bounds=self._general_prefilter.new_bounds,
         )
         most = self._most_victims()
-        new_order = partial(eviction_order, context, self._candidates, attempt, most)
+        new_order = partial(attempt.eviction_order, self._candidates, most)
         return solver.run(new_order, attempt.validator_for)
 
     def _most_victims(self) -> int | None:
@@ -283,10 +258,17 @@ class VictimAction:
             return None
         return most + 1 if self._settings.faithful else most  # KAI's counter lets one more pass
 
-    def _service_order(self, preemptor: WorkloadName, pods: tuple[PodId, ...]) -> ServiceOrder:
+    def _service_order(self, preemptor: WorkloadName) -> ServiceOrder:
+        """Return what orders the preemptor and its victims in a scenario.
+
+        KAI gives turns to all pending jobs: they get nothing in a scenario, but each turn shapes
+        the order of the others. With thousands of them nearly all of a scenario would be their
+        turns, so they have none except in faithful mode.
+        """
+        context = self._context
         if self._settings.faithful:
-            return AllPendingOrder(self._context, preemptor, pods)
-        return VictimsOnlyOrder(self._context, preemptor)
+            return lambda pods, _: context.all_turns({preemptor: pods})
+        return lambda pods, victims: context.turns_of({preemptor: pods}, victims)
 
     def _note_refusal(self, attempt: Attempt) -> None:
         """Record why a job is not admitted. Jobs that are alike share the reason."""
@@ -311,7 +293,7 @@ class VictimAction:
             for _, candidate in self._candidates.of(queue)
         )
         if attempt.refused is None:
-            attempt.kept_by = self._judge_first_entitled(attempt)
+            attempt.kept_by = attempt.judge_first_entitled(self._candidates)
         reason = why_failed(
             attempt,
             candidates,
@@ -321,84 +303,6 @@ class VictimAction:
         )
         self._note_failure(attempt.workload.name, reason)
 
-    def _judge_first_entitled(self, attempt: Attempt) -> Judgement | None:
-        """Return why the first candidate that is entitled to its place may keep it."""
-        filters = list(attempt.entitled_filters())
-        make_tournament = self._context.eviction_tournament
-        order = EvictionOrder(self._state, self._candidates, filters, make_tournament)
-        candidate = order.pop()
-        return None if candidate is None else attempt.judge_candidate(candidate)
-
     def _note_failure(self, job: WorkloadName, reason: Reason) -> None:
         failed = FailedClaim(action=self._action, reason=reason)
         self._context.record.attempt_failed(job, failed)
-
-
-def eviction_order(
-    context: CycleContext, candidates: EligibleCandidates, attempt: Attempt, most: int | None
-) -> EvictionOrder:
-    """Return in which order *candidates* are evicted for an attempt, at most so many jobs.
-
-    Only the queues that may lose something meet, except in faithful mode.
-    """
-    filters = list(attempt.filters())
-    make_tournament: MakeTournament = context.eviction_tournament
-    if not context.settings.faithful and len(filters) < len(context.leaves):
-        draw = Draw.of_leaves(context.state, [leaf for leaf, _ in filters])
-        make_tournament = partial(_eviction_tournament, context, draw)
-    return EvictionOrder(context.state, candidates, filters, make_tournament, most)
-
-
-def _eviction_tournament(
-    context: CycleContext, draw: Draw, offer: Offer, versions: Mapping[QueueName, object]
-) -> QueueTournament:
-    numbers = context.division.numbers
-    return QueueTournament(context.state, draw, numbers, offer, versions, *EVICTION_RULES)
-
-
-class VictimsOnlyOrder:
-    """Places the preemptor and its victims as if no other job were pending.
-
-    KAI gives turns to all pending jobs: they get nothing in a scenario, but each turn shapes the
-    order of the others. With thousands of them nearly all of a scenario would be their turns.
-    """
-
-    def __init__(self, context: CycleContext, preemptor: WorkloadName) -> None:
-        """Order for *preemptor*."""
-        self._context = context
-        self._preemptor = preemptor
-
-    def begin(self) -> None:
-        """Nothing is prepared."""
-
-    def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:
-        """Return the turns. Cost: these jobs, and the queues above them."""
-        return self._context.turns_of({self._preemptor: pods}, victims)
-
-
-class AllPendingOrder:
-    """Gives turns to all pending jobs, as in KAI."""
-
-    def __init__(
-        self, context: CycleContext, preemptor: WorkloadName, pods: tuple[PodId, ...]
-    ) -> None:
-        """Order for *preemptor*, which needs *pods* in the end."""
-        self._context = context
-        self._preemptor = preemptor
-        self._pods = pods
-        self._at_start: Turns | None = None
-
-    def begin(self) -> None:
-        """Order all pending jobs as they are before any victim is evicted."""
-        if self._at_start is None:
-            jobs = self._context.waiting(None, {self._preemptor: self._pods})
-            self._at_start = jobs, self._context.tournament(jobs)
-
-    def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:
-        """Return the turns. Cost: the queues of these jobs, and a copy of all."""
-        assert self._at_start is not None, "it is made before any victim is evicted"
-        jobs, tournament = self._at_start
-        jobs = jobs.branch({self._preemptor: pods}, victims)
-        workloads = self._context.state.workloads
-        changed = {workloads[job].queue for job in (*victims, self._preemptor)}
-        return jobs, tournament.branch(jobs.next_request, changed)

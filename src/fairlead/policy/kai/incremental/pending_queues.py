@@ -5,15 +5,13 @@ never changed: an update makes a new one.
 """
 
 from bisect import bisect_left, insort
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.jobs.alike import JobClass, JobClasses
-from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.ordering.pending_queues import (
     ClassSummary,
     PendingJob,
@@ -32,19 +30,15 @@ class _Known(NamedTuple):
 class IncrementalPendingQueues:
     """The pending jobs of all queues of one state, existing or not."""
 
-    def __init__(
-        self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang], classes: JobClasses
-    ) -> None:
+    def __init__(self, state: ClusterState, classes: JobClasses) -> None:
         """Track *state*. Nothing is read yet."""
         self._state = state
-        self._gang_of = gang_of
         self._classes = classes
         self._generation = classes.generation
         self._read_at: int | None = None  # None: nothing was read
         self._queues: dict[QueueName, PendingQueue] = {}
         self._known: dict[WorkloadName, _Known] = {}
         self._of_class: dict[JobClass, dict[WorkloadName, tuple[PodId, ...]]] = {}
-        self._queues_of_class: dict[JobClass, Counter[QueueName]] = {}  # with the number of jobs
         self._summaries: Mapping[JobClass, ClassSummary] = {}
         self._changed_classes: set[JobClass] = set()  # since the summaries were made
 
@@ -80,11 +74,6 @@ class IncrementalPendingQueues:
             self._changed_classes.clear()
         return self._summaries
 
-    def queues_with(self, classes: Iterable[JobClass]) -> list[QueueName]:
-        """Return the queues with a job of one of *classes*, as of the last `queues` call."""
-        found = [queue for each in classes for queue in self._queues_of_class.get(each, ())]
-        return list(dict.fromkeys(found))
-
     def job_class(self, job: WorkloadName, pods: tuple[PodId, ...]) -> JobClass:
         """Return the class of *job* if *pods* are what it would start next."""
         return self._classes.of(job, pods)
@@ -98,7 +87,6 @@ class IncrementalPendingQueues:
         self._queues.clear()
         self._known.clear()
         self._of_class.clear()
-        self._queues_of_class.clear()
         self._summaries = {}
         self._changed_classes.clear()
         for queue in self._state.waited_for():
@@ -134,23 +122,16 @@ class IncrementalPendingQueues:
         self._known[name] = known
         if known.job is not None:
             job_class = known.job.job_class
-            if job_class not in self._of_class:
-                self._of_class[job_class], self._queues_of_class[job_class] = {}, Counter()
-            self._of_class[job_class][name] = known.job.pods
-            self._queues_of_class[job_class][known.queue] += 1
+            self._of_class.setdefault(job_class, {})[name] = known.job.pods
             self._changed_classes.add(job_class)
 
     def _drop(self, name: WorkloadName, known: _Known) -> None:
         del self._known[name]
         if known.job is not None:
             job_class = known.job.job_class
-            alike, queues = self._of_class[job_class], self._queues_of_class[job_class]
-            del alike[name]
-            queues[known.queue] -= 1
-            if not queues[known.queue]:
-                del queues[known.queue]
-            if not alike:
-                del self._of_class[job_class], self._queues_of_class[job_class]
+            del self._of_class[job_class][name]
+            if not self._of_class[job_class]:
+                del self._of_class[job_class]
             self._changed_classes.add(job_class)
 
     def _is_pending(self, name: WorkloadName) -> bool:
@@ -158,7 +139,7 @@ class IncrementalPendingQueues:
         return workload is not None and (len(run.pods) if run else 0) < workload.pod_count()
 
     def _find(self, name: WorkloadName) -> _Known:
-        job = pending_job(self._state, name, self._gang_of, self._classes)
+        job = pending_job(self._state, name, self._classes)
         return _Known(self._state.workloads[name].queue, job)
 
 

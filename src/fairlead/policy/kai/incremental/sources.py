@@ -5,36 +5,25 @@ candidates of a queue stays the same object until a job in it changes, also when
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
-from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.policy.kai.actions.sources import node_finder, waiting_pods
 from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
 from fairlead.policy.kai.incremental.shares import IncrementalShares
-from fairlead.policy.kai.jobs.alike import (
-    JobClasses,
-)
-from fairlead.policy.kai.jobs.gang import Gang
+from fairlead.policy.kai.jobs.alike import JobClasses
 from fairlead.policy.kai.jobs.stale_gangs import (
     IncompleteGangs,
     StaleGangs,
     is_broken,
     stale_since_ms,
 )
-from fairlead.policy.kai.ordering.queue_order import (
-    Contender,
-    QueueNumbers,
-    contender,
-    precedes,
-)
-from fairlead.policy.kai.ordering.tournament import Division, Draw, Offer, QueueTournament
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import (
-    EVICTION_RULES,
     OrderedCandidate,
     candidate_of,
     order_key,
@@ -49,114 +38,21 @@ class IncrementalSources:
         self.state = state
         self.finder = node_finder(state, settings)
         self.shares = IncrementalShares(state, settings.k)
-        self.gang = KnownGangs(state).of
-        self.candidates = IncrementalCandidates(state, self.gang)
+        self.candidates = IncrementalCandidates(state)
         self.classes = JobClasses(state)
-        self.pending = IncrementalPendingQueues(state, self.gang, self.classes)
-        incomplete = IncrementalIncompleteGangs(state, self.gang)
-        self.stale_gangs = StaleGangs(state, self.gang, incomplete.read)
+        self.pending = IncrementalPendingQueues(state, self.classes)
+        incomplete = IncrementalIncompleteGangs(state)
+        self.stale_gangs = StaleGangs(state, incomplete.read)
         self.waiting_pods = waiting_pods(state)
-        self._service = IncrementalTournament(state)
-        self._eviction = IncrementalTournament(state, *EVICTION_RULES)
 
     def begin_cycle(self) -> None:
-        """Forget departed jobs, if they are many."""
+        """Forget the classes of departed jobs, if they are many."""
         self.classes.drop_departed()
 
     def division(self) -> IncrementalShares:
         """Return the division of the cluster as of now."""
         self.shares.catch_up()
         return self.shares
-
-    def service_tournament(
-        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
-    ) -> QueueTournament:
-        """Let the leaves in *versions* meet to be served."""
-        return self._service.of(division.draw, division.numbers, offer, versions)
-
-    def eviction_tournament(
-        self, division: Division, offer: Offer, versions: Mapping[QueueName, object]
-    ) -> QueueTournament:
-        """Let the leaves in *versions* meet for the next victim."""
-        return self._eviction.of(division.draw, division.numbers, offer, versions)
-
-
-class KnownGangs:
-    """The gangs of the jobs of one state, each built once."""
-
-    def __init__(self, state: ClusterState) -> None:
-        """Build gangs of jobs of *state* when they are asked for."""
-        self._state = state
-        self._known: dict[WorkloadName, tuple[Workload, Gang]] = {}
-
-    def of(self, job: WorkloadName) -> Gang:
-        """Return the gang of a job."""
-        workload, known = self._state.workloads[job], self._known.get(job)
-        if known is None or known[0] is not workload:
-            if len(self._known) > 2 * len(self._state.workloads):  # most of them have departed
-                self._known.clear()
-            known = self._known[job] = workload, Gang(workload)
-        return known[1]
-
-
-class IncrementalTournament:
-    """A tournament of all leaves of one state, kept and played again where something changed."""
-
-    def __init__(
-        self,
-        state: ClusterState,
-        contend: Callable[[QueueNumbers, Amounts], Contender] = contender,
-        before: Callable[[Contender, Contender], bool] = precedes,
-    ) -> None:
-        """Compare queues as *contend* and *before* say. No queue has entered yet."""
-        self._state = state
-        self._rules = contend, before
-        self._draw: Draw | None = None
-        self._tournament: QueueTournament | None = None
-        self._versions: dict[QueueName, object] = {}
-        self._known: dict[QueueName, tuple[QueueNumbers, list[int]]] = {}  # with what was held
-        self._positions: dict[QueueName, int] = {}  # parents before children
-
-    def of(
-        self,
-        draw: Draw,
-        numbers: Mapping[QueueName, QueueNumbers],
-        offer: Offer,
-        versions: Mapping[QueueName, object],
-    ) -> QueueTournament:
-        """Return the tournament of the leaves in *versions*, with what they *offer* now.
-
-        A leaf with the same version as the last time, the very object, makes the same offer. Law:
-        it equals a new tournament, and belongs to the caller. Cost: a look at each queue, the paths
-        of the changed ones, and a copy.
-        """
-        tournament = self._tournament
-        if tournament is None or draw is not self._draw:
-            self._draw = draw
-            self._positions = {name: position for position, name in enumerate(numbers)}
-            tournament = QueueTournament(self._state, draw, numbers, offer, versions, *self._rules)
-            self._tournament = tournament
-            self._known = {name: (own, [*own.allocated]) for name, own in numbers.items()}
-        else:
-            tournament.enter_again(self._changed(numbers, versions), numbers, offer)
-        self._versions = {**versions}
-        return tournament.branch(offer, ())
-
-    def _changed(
-        self, numbers: Mapping[QueueName, QueueNumbers], versions: Mapping[QueueName, object]
-    ) -> list[QueueName]:
-        """Return the queues that may compare differently and those above, children first."""
-        known, before = self._known, self._versions
-        changed = [leaf for leaf, version in versions.items() if before.get(leaf) is not version]
-        changed += [leaf for leaf in before if leaf not in versions]
-        for name, own in numbers.items():
-            was, held = known[name]
-            if was is not own or held != own.allocated:
-                known[name] = own, [*own.allocated]
-                changed.append(name)
-        path = self._state.path
-        above = {each for name in changed for each in path(name)}
-        return sorted(above, key=self._positions.__getitem__, reverse=True)
 
 
 class _ChangedWorkloads:
@@ -181,10 +77,9 @@ class IncrementalIncompleteGangs:
     Searched anew in every cycle, a day of Philly's log takes 3.6 times as long.
     """
 
-    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+    def __init__(self, state: ClusterState) -> None:
         """Track *state*. Nothing is read yet."""
         self._state = state
-        self._gang_of = gang_of
         self._changes = _ChangedWorkloads(state)
         self._broken: set[WorkloadName] = set()
         self._remembered: set[WorkloadName] = set()
@@ -201,7 +96,7 @@ class IncrementalIncompleteGangs:
             self._remembered.discard(name)
             if stale_since_ms(self._state, name) is not None:
                 self._remembered.add(name)
-            if is_broken(self._state, name, self._gang_of):
+            if is_broken(self._state, name):
                 self._broken.add(name)
         return IncompleteGangs(self._broken, self._remembered)
 
@@ -217,10 +112,9 @@ class _KnownJob(NamedTuple):
 class IncrementalCandidates:
     """Preemptible jobs with a place, by leaf, in service order."""
 
-    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+    def __init__(self, state: ClusterState) -> None:
         """Track *state*. Nothing is read yet."""
         self._state = state
-        self._gang_of = gang_of
         self._read_at: int | None = None  # None: nothing was read
         self._lists: dict[QueueName, list[OrderedCandidate]] = {}
         self._by_job: dict[QueueName, dict[WorkloadName, OrderedCandidate]] = {}  # of each list
@@ -320,7 +214,7 @@ class IncrementalCandidates:
             run = runs[name]
             workload, before = self._state.workloads[name], known.get(name)
             if before is None or before.workload is not workload or before.pods != run.pods:
-                candidate = candidate_of(self._state, name, self._gang_of)
+                candidate = candidate_of(self._state, name)
                 before = known[name] = _KnownJob(workload, dict(run.pods), candidate)
             if before.candidate is not None:
                 found.append(before.candidate)

@@ -94,31 +94,35 @@ class Fullness(IntEnum):
 class Gang:
     """The groups of one job, which stay the same as long as its workload does."""
 
-    __slots__ = ("_choice", "_first_pods", "_fullness_at_first", "_has_enough", "_pods", "groups")
+    __slots__ = ("_choice", "_has_enough", "_pods", "groups")
 
     def __init__(self, workload: Workload) -> None:
         """Sort the pods of *workload* that may start into its groups."""
         self.groups, self._choice = _groups(workload)
         self._pods = frozenset([pod for group in self.groups for pod in group.pods])
         self._has_enough = all(len(group.pods) >= group.minimum for group in self.groups)
-        self._first_pods: tuple[PodId, ...] | None = None  # None: not computed yet
-        self._fullness_at_first: Fullness | None = None  # the same
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether *other* is a gang of the same groups, of which as many are needed."""
+        return isinstance(other, Gang) and (self.groups, self._choice) == (
+            other.groups,
+            other._choice,
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it is compared, never a key
 
     def next_pods(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
         """Return the pods that would start next, given those that have a place; none: it waits.
 
         Below a minimum these are all missing pods of every needed group. If one of these has too
         few pods for that, nothing starts. Otherwise it is the first pod without a place, of needed
-        groups first. Pods that are *away* are not pending. Cost: a look at each pod; once for a job
-        without places.
+        groups first. Pods that are *away* are not pending. Cost: a look at each pod.
         """
         if run is not None and self._pods <= run.pods.keys():
             return ()  # the usual case of a job that runs
         if run is not None or away:
             return self._next_pods(run, away)
-        if self._first_pods is None:
-            self._first_pods = self._pods_at_first()
-        return self._first_pods
+        return self._pods_at_first()
 
     def spare(self, pods: Sequence[PodId]) -> PodId | None:
         """Return the last of *pods* whose group has more than its minimum, if there is one."""
@@ -129,18 +133,6 @@ class Gang:
                     return pod
         return None
 
-    def one_by_one(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
-        """Return all pods that would start one after the other, as far as that is known now.
-
-        It is known if a job has its minimums and all of its groups are needed: then no pod that
-        gets a place changes the next one. Law: after each of them got its place, `next_pods`
-        returns the following one, and at last none.
-        """
-        if self._choice is not None or self.fullness(run) == Fullness.BELOW:
-            return ()
-        placed = {*(run.pods if run else ()), *away}
-        return tuple([pod for group in self.groups for pod in group.pods if pod not in placed])
-
     def minimum(self) -> int:
         """Return how many pods the job needs, all groups together."""
         return sum([group.minimum for group in self.groups])
@@ -148,14 +140,12 @@ class Gang:
     def fullness(self, run: Run | None) -> Fullness:
         """Return whether the pods that have a place are fewer or more than the minimums.
 
-        Cost: a look at each pod; once for a job without places.
+        Cost: a look at each pod.
         """
         if run is not None:
             return self._fullness(run)
-        if self._fullness_at_first is None:
-            needs_any = len(self.groups) == 1 and self.groups[0].minimum > 0
-            self._fullness_at_first = Fullness.BELOW if needs_any else self._fullness(None)
-        return self._fullness_at_first
+        needs_any = len(self.groups) == 1 and self.groups[0].minimum > 0
+        return Fullness.BELOW if needs_any else self._fullness(None)
 
     def _fullness(self, run: Run | None) -> Fullness:
         counts = self._counts(run)

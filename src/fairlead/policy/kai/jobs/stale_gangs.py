@@ -29,25 +29,21 @@ class IncompleteGangs(NamedTuple):
     remembered: Set[WorkloadName]
 
 
-def find_incomplete(
-    state: ClusterState, gang_of: Callable[[WorkloadName], Gang]
-) -> IncompleteGangs:
+def find_incomplete(state: ClusterState) -> IncompleteGangs:
     """Return the incomplete gangs of *state*. Cost: all jobs that run or are remembered."""
     names = {*state.runs, *state.memories}
     return IncompleteGangs(
-        {name for name in names if is_broken(state, name, gang_of)},
+        {name for name in names if is_broken(state, name)},
         {name for name in names if stale_since_ms(state, name) is not None},
     )
 
 
-def is_broken(
-    state: ClusterState, name: WorkloadName, gang_of: Callable[[WorkloadName], Gang]
-) -> bool:
+def is_broken(state: ClusterState, name: WorkloadName) -> bool:
     """Return whether a job runs with fewer pods than its minimum."""
     run = state.runs.get(name)
     if run is None or not isinstance(state.workloads[name].extension, KaiJob):
         return False
-    return bool(gang_of(name).broken(run))
+    return bool(Gang(state.workloads[name]).broken(run))
 
 
 def stale_since_ms(state: ClusterState, name: WorkloadName) -> int | None:
@@ -62,13 +58,11 @@ class StaleGangs:
     def __init__(
         self,
         state: ClusterState,
-        gang_of: Callable[[WorkloadName], Gang],
         incomplete: Callable[[], IncompleteGangs] | None = None,
     ) -> None:
         """Read *incomplete* gangs whenever they are needed; None: they are searched in *state*."""
         self._state = state
-        self._gang_of = gang_of
-        self._incomplete = incomplete or (lambda: find_incomplete(state, gang_of))
+        self._incomplete = incomplete or (lambda: find_incomplete(state))
 
     def all(
         self, now_ms: int, grace_ms: int
@@ -85,7 +79,7 @@ class StaleGangs:
             run = state.runs[name]
             stay = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
             if stay:
-                reason = _reason(state, name, self._gang_of(name).broken(run))
+                reason = _reason(state, name, Gang(state.workloads[name]).broken(run))
                 found.append((name, tuple(run.pod_sets.in_order(stay)), reason))
         return found
 

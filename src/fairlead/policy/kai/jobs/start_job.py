@@ -60,7 +60,6 @@ class JobStarter:
         self._finder = finder
         self._now_ms = now_ms
         self._explain = explain
-        self._misfits: dict[Shape, Misfit] = {}
         self._places: dict[Amounts, int | None] = {}  # for how many pods there was room
 
     def start(
@@ -78,35 +77,11 @@ class JobStarter:
         if barred is not None:
             return Outcome(is_placed=False, reason=barred)
         why = _quota_reason(state, path[0], request)
-        misfit = self._known_misfit(workload, pods) or self._place_all(workload, gang, pods)
+        misfit = self._place_all(workload, gang, pods)
         if misfit is None:
             return Outcome(is_placed=True, reason=why)
         reason = Reason(code=NO_NODE_FITS, queue=workload.queue, tallies=misfit)
         return Outcome(is_placed=False, reason=reason)
-
-    def start_if_it_fits(
-        self, name: WorkloadName, gang: Gang, pods: Sequence[PodId], request: Amounts
-    ) -> Reason | None:
-        """Do as `start` does; returns the reason, or None without an explanation.
-
-        No misfit is remembered, so room may have grown.
-        """
-        state = self._state
-        workload = state.workloads[name]
-        path = state.path(workload.queue)
-        if refusal(state, path, request, preemptible=workload.preemptible) is not None:
-            return None
-        if unsupported_constraint(workload, pods) is not None:
-            return None
-        if self._has_too_few_places(workload, pods):
-            return None
-        why = _quota_reason(state, path[0], request)
-        mark = state.mark()
-        if self._count_placed(workload, pods) < len(pods):
-            state.roll_back(mark)
-            return None
-        self._settle(mark, workload, gang, pods)
-        return why
 
     def is_infeasible(self, name: WorkloadName, pods: Sequence[PodId]) -> bool:
         """Return whether it is plain that *pods* of a job find no room while it only shrinks.
@@ -134,18 +109,6 @@ class JobStarter:
         lacking = self._lacking_places(workload, pods)
         return lacking or Shortage(() if first.gpu_share else first.requests, 1)
 
-    def _known_misfit(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
-        """Return why a pod like a single one found no place before: room only shrinks meanwhile.
-
-        Not for several pods: where one of them goes depends on what was filled before it. Nor for a
-        pod with an affinity, whose partner may still come.
-        """
-        if len(pods) == 1:
-            return self._misfits.get(shape_of(workload, workload.pod_sets.of(pods[0])))
-        if not self._explain and self._has_too_few_places(workload, pods):
-            return NOT_EXPLAINED
-        return None
-
     def _has_too_few_places(self, workload: Workload, pods: Sequence[PodId]) -> bool:
         """Return whether it is plain without placing them that *pods* do not all fit."""
         return self._lacking_places(workload, pods) is not None
@@ -166,6 +129,8 @@ class JobStarter:
 
     def _place_all(self, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> Misfit | None:
         """Place all of *pods* or none; returns what stopped the first one that fits nowhere."""
+        if not self._explain and len(pods) > 1 and self._has_too_few_places(workload, pods):
+            return NOT_EXPLAINED
         mark = self._state.mark()
         count = self._count_placed(workload, pods)
         if count == len(pods):
@@ -178,9 +143,6 @@ class JobStarter:
         self._state.roll_back(mark)
         if len(pods) > 1:
             return (*misfit, Tally(count=count, of=len(pods), things="pods", what="found a place"))
-        asked = workload.pod_sets.of(pods[0])
-        if not asked.constraints.pod_affinity:
-            self._misfits[shape_of(workload, asked)] = misfit
         return misfit
 
     def _settle(self, mark: Mark, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> None:

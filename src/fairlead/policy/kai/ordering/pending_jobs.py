@@ -2,14 +2,11 @@
 
 Order inside a queue: higher priority, then further below the minimum, then older, then name. A job
 that got some of its pods and can start more takes its new position in that order.
-
-An elastic job may have thousands of pods beyond its minimum and starts one of them in each turn.
-Their order is computed once, when the job has its minimum, not in every turn.
 """
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 from typing import Final
@@ -18,7 +15,7 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.jobs.alike import JobClass, JobClasses
-from fairlead.policy.kai.jobs.gang import Fullness, Gang
+from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.ordering.pending_queues import (
     ClassSummary,
     JobKey,
@@ -40,14 +37,13 @@ class PendingJobs:
         self,
         state: ClusterState,
         depth: int | None,
-        gang_of: Callable[[WorkloadName], Gang] | None = None,
         evicted: Mapping[WorkloadName, Set[PodId]] = NO_PODS,
         source: PendingSource | None = None,
         held: Mapping[WorkloadName, Set[PodId]] = NO_PODS,
     ) -> None:
         """Begin without jobs. Of each queue at most the first *depth* jobs are taken; None: all.
 
-        *gang_of* returns the gang of a job; None: it is built for every question. Pods that were
+        Pods that were
         *evicted* in this cycle are not pending: they are terminating. *source* has the pending jobs
         of the state; None: they are read here. A job with *held* pods is not pending there, but its
         other pods may become so: a victim of a scenario may get its place back.
@@ -56,48 +52,15 @@ class PendingJobs:
         self._depth = depth
         self._evicted = evicted
         self._held = held
-        self._gang_of = gang_of or (lambda name: Gang(state.workloads[name]))
-        self._source = source or PendingQueues(state, self._gang_of, JobClasses(state))
+        self._source = source or PendingQueues(state, JobClasses(state))
         self._queues: dict[QueueName, PendingQueue] = {}  # that were added
         self._heaps: dict[QueueName, list[JobKey]] = {}
-        self._shared: set[QueueName] = set()  # their heaps belong to another object, see `branch`
+        self._shared: set[QueueName] = set()  # their heaps are those of the queues
         self._changed: set[QueueName] = set()  # their heaps differ from the added queues
         self._classes: dict[QueueName, dict[JobClass, list[JobKey]]] = {}  # of changed queues
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
-        # Jobs that grow one by one, and their pods after the next one, the last of all first.
-        self._growing: dict[WorkloadName, list[PodId]] = {}
         self._unready: dict[QueueName, list[WorkloadName]] = {}  # where it differs from the queue
         self.beyond_depth: list[WorkloadName] = []
-
-    def branch(
-        self, chosen: Mapping[WorkloadName, tuple[PodId, ...]], changed: Iterable[WorkloadName]
-    ) -> "PendingJobs":
-        """Return the pending jobs of now, when only the *changed* and *chosen* jobs are different.
-
-        *chosen* are the next pods of some jobs, whatever else these could start. No job may have
-        had a turn here, and all queues must have been added. Law: equal to adding all queues anew.
-        Cost: the queues of the changed jobs; for the others a copy in C.
-        """
-        assert self._depth is None, "jobs beyond the depth would be missing"
-        made = PendingJobs(
-            self._state, None, self._gang_of, self._evicted, self._source, self._held
-        )
-        made._queues = self._queues
-        made._heaps = self._heaps.copy()
-        made._shared = set(self._heaps)
-        made._changed = self._changed.copy()
-        made._next = self._next.copy()
-        made._unready = self._unready  # except for the changed jobs
-        names: dict[QueueName, set[WorkloadName]] = {}
-        for name in (*changed, *chosen):
-            made._next[name] = self._pods_now(name)
-            names.setdefault(self._state.workloads[name].queue, set()).add(name)
-        made._next.update(chosen)
-        for queue, them in names.items():
-            keys = [key for key in self._heaps.get(queue, ()) if key[-1] not in them]
-            keys += [made._key(name) for name in them if made._can_start(name)]
-            made._put(queue, keys)
-        return made
 
     def starting_with(self, classes: Mapping[QueueName, Iterable[JobClass]]) -> "PendingJobs":
         """Return the jobs of these queues, each from its first job of the given *classes* on.
@@ -105,9 +68,7 @@ class PendingJobs:
         No job may have had a turn here. Cost: a copy of those queues in C; a lookup for each job of
         a queue that changed.
         """
-        made = PendingJobs(
-            self._state, None, self._gang_of, self._evicted, self._source, self._held
-        )
+        made = PendingJobs(self._state, None, self._evicted, self._source, self._held)
         made._queues = self._queues
         made._next = self._next.copy()
         for queue, some in classes.items():
@@ -146,7 +107,7 @@ class PendingJobs:
         self._heaps = {queue: each.keys for queue, each in self._queues.items()}
         self._shared = set(self._heaps)
         changed: dict[QueueName, set[WorkloadName]] = {}
-        for name in (*self._evicted, *self._next):
+        for name in (*self._evicted, *self._held, *self._next):
             changed.setdefault(self._state.workloads[name].queue, set()).add(name)
         for queue in changed.keys() & self._queues.keys():
             self._order_again(queue, changed[queue])
@@ -212,14 +173,6 @@ class PendingJobs:
         """Return the queues that have jobs here."""
         return [queue for queue, heap in self._heaps.items() if heap]
 
-    def versions(self) -> dict[QueueName, object]:
-        """Return the queues that have jobs here, each with an object that changes with its jobs.
-
-        Where the object is the same as before, all jobs of the queue are as before.
-        """
-        shared = self._shared
-        return {q: heap if q in shared else object() for q, heap in self._heaps.items() if heap}
-
     def names(self) -> list[WorkloadName]:
         """Return all jobs, in no particular order."""
         return [name for heap in self._heaps.values() for *_, name in heap]
@@ -234,41 +187,17 @@ class PendingJobs:
         self._own_heap(queue)
         self._drop(queue)
 
-    def drop_alike(
-        self, queue: QueueName, request: Amounts, is_infeasible: Callable[[JobClass], bool]
-    ) -> None:
-        """Remove the first jobs of *queue* as long as they are infeasible and cost *request*.
-
-        Meanwhile the queue keeps its place among the others. Cost: a lookup for each job.
-        """
-        heap = self._own_heap(queue)
-        while heap:
-            job_class = self.job_class(heap[0][-1])
-            if not is_infeasible(job_class) or self._source.request(job_class) != request:
-                return
-            self._drop(queue)
-
     def renew_first(self, queue: QueueName) -> None:
         """Give the first job of *queue*, which got its next pods, its new position.
 
-        While jobs have turns their pods get places and lose none. Law: position and next pods are
-        those that its gang gives. Cost: a look at each pod of the job; none once it grows one by
-        one.
+        Cost: a look at each pod of the job.
         """
         heap = self._own_heap(queue)
         name = heappop(heap)[-1]
         self._classes.pop(queue, None)
-        rest = self._growing.get(name)
-        if rest is None:
-            self._next[name] = self._pods_now(name)
-            if self._next[name]:
-                heappush(heap, self._key(name))
-                self._plan_growth(name)
-            return
-        assert self._next[name][0] in self._state.runs[name].pods, "it has got its next pod"
-        self._next[name] = (rest.pop(),) if rest else ()
+        self._next[name] = self._pods_now(name)
         if self._next[name]:
-            heappush(heap, job_order_key(self._state.workloads[name], Fullness.ABOVE))
+            heappush(heap, self._key(name))
 
     def update(self, names: Iterable[WorkloadName]) -> None:
         """Note that pods of *names* got or lost places, so that they start less or more.
@@ -282,12 +211,11 @@ class PendingJobs:
             if len(keys) == len(heap):
                 continue
             self._next[name] = self._pods_now(name)
-            self._growing.pop(name, None)
             self._put(queue, [*keys, self._key(name)] if self._can_start(name) else keys)
 
     def gang(self, name: WorkloadName) -> Gang:
         """Return the gang of a job."""
-        return self._gang_of(name)
+        return Gang(self._state.workloads[name])
 
     def next_pods(self, name: WorkloadName) -> tuple[PodId, ...]:
         """Return the pods of a job that would start next."""
@@ -366,12 +294,6 @@ class PendingJobs:
             self._changed.add(queue)
             self._heaps[queue] = self._heaps[queue].copy()
         return self._heaps[queue]
-
-    def _plan_growth(self, name: WorkloadName) -> None:
-        """Remember in which order a job will grow, if that is known by now."""
-        known = self.gang(name).one_by_one(self._state.runs.get(name), self._away(name))
-        if known:
-            self._growing[name] = list(reversed(known[1:]))
 
     def _away(self, name: WorkloadName) -> Set[PodId]:
         evicted, held = self._evicted.get(name), self._held.get(name)

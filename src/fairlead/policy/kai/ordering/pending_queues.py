@@ -3,7 +3,7 @@
 `PendingSource` is what the rules ask; `PendingQueues` is its plain answer, read anew every time.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -53,9 +53,6 @@ class PendingSource(Protocol):
     def summaries(self) -> Mapping[JobClass, ClassSummary]:
         """Return the classes of all jobs that can start pods, as of the last `queues` call."""
 
-    def queues_with(self, classes: Iterable[JobClass]) -> list[QueueName]:
-        """Return the queues with a job of one of *classes*, as of the last `queues` call."""
-
     def job_class(self, job: WorkloadName, pods: tuple[PodId, ...]) -> JobClass:
         """Return the class of *job* if *pods* are what it would start next."""
 
@@ -66,23 +63,18 @@ class PendingSource(Protocol):
 class PendingQueues:
     """Reads the pending jobs of a state from scratch, every time."""
 
-    def __init__(
-        self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang], classes: JobClasses
-    ) -> None:
+    def __init__(self, state: ClusterState, classes: JobClasses) -> None:
         """Read from *state*; jobs are classified by *classes*."""
         self._state = state
-        self._gang_of = gang_of
         self._classes = classes
         self._queues: dict[QueueName, PendingQueue] = {}
 
     def queues(self) -> Mapping[QueueName, PendingQueue]:
         """Return the pending jobs of every queue that has any. Cost: all pending jobs."""
-        state, gang_of, classes = self._state, self._gang_of, self._classes
+        state, classes = self._state, self._classes
         self._queues = {}
         for queue in state.waited_for():
-            found = {
-                name: pending_job(state, name, gang_of, classes) for name in state.waiting(queue)
-            }
+            found = {name: pending_job(state, name, classes) for name in state.waiting(queue)}
             self._queues[queue] = pending_queue(found)
         return self._queues
 
@@ -97,11 +89,6 @@ class PendingQueues:
             for each, alike in jobs.items()
         }
 
-    def queues_with(self, classes: Iterable[JobClass]) -> list[QueueName]:
-        """Return the queues with a job of one of *classes*, as of the last `queues` call."""
-        wanted = set(classes)
-        return [name for name, each in self._queues.items() if wanted & each.classes.keys()]
-
     def job_class(self, job: WorkloadName, pods: tuple[PodId, ...]) -> JobClass:
         """Return the class of *job* if *pods* are what it would start next."""
         return self._classes.of(job, pods)
@@ -114,12 +101,11 @@ class PendingQueues:
 def pending_job(
     state: ClusterState,
     name: WorkloadName,
-    gang_of: Callable[[WorkloadName], Gang],
     classes: JobClasses,
 ) -> PendingJob | None:
     """Return a pending job with its position; None if it can start nothing."""
     workload, run = state.workloads[name], state.runs.get(name)
-    gang = gang_of(name)
+    gang = Gang(workload)
     may_start = workload.active and name not in state.holds.workloads
     pods = gang.next_pods(run) if may_start else ()
     if not pods:

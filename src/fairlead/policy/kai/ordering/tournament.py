@@ -156,38 +156,6 @@ class QueueTournament:
         if self._alone is None:
             self._enter_all(first)
 
-    def branch(self, offer: Offer, changed: Iterable[QueueName]) -> "QueueTournament":
-        """Return another tournament, in which leaves meet with what they now *offer*.
-
-        That, and what queues hold, must be as in this one except for the leaves that *changed*.
-        Law: it equals a new tournament. Cost: a copy of the brackets, and the paths of what
-        changed.
-        """
-        self._enter_with_others()
-        rules = self._contend, self._before
-        made = QueueTournament(self._state, self._draw, self._numbers, offer, (), *rules)
-        made._brackets = {name: bracket.copy() for name, bracket in self._brackets.items()}
-        made._offers = self._offers.copy()
-        made._standings = self._standings.copy()
-        for leaf in changed:
-            made.renew(leaf)
-        return made
-
-    def enter_again(
-        self,
-        queues: Iterable[QueueName],
-        numbers: Mapping[QueueName, QueueNumbers],
-        offer: Offer,
-    ) -> None:
-        """Let *queues*, children before parents, enter with what they offer and hold now.
-
-        The others are as before, and offer the same.
-        """
-        self._enter_with_others()
-        self._numbers, self._offer = numbers, offer
-        for name in queues:
-            self._enter(name)
-
     def contender(self, queue: QueueName) -> Contender | None:
         """Return *queue* as it is compared in the tournament; None if it is out."""
         self._enter_with_others()

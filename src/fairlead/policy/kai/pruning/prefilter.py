@@ -172,7 +172,7 @@ class ActionBounds:
     def _may_fit(self, job_class: JobClass, one: ClassSummary) -> bool:
         if job_class in self._kept.infeasible.all():
             return False
-        return not self._context.starter().is_infeasible(one.job, one.pods)
+        return not self._context.starter(explain=False).is_infeasible(one.job, one.pods)
 
     def _may_moving_help(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Return whether *pods* may fit if candidates are moved."""
@@ -211,7 +211,6 @@ class ClassFilter:
         self._open_classes = open_classes
         self._is_open_now = is_open_now
         self._open: dict[QueueName, set[JobClass]] = {}
-        self._failed: set[QueueName] = set()  # with a class of which all jobs failed
         self._found: tuple[QueueName, JobClass] | None = None  # one that may succeed
         self._look_at(jobs.queues())
 
@@ -233,16 +232,9 @@ class ClassFilter:
             and self._is_open_now(queue, job_class)
         )
 
-    def note_failure(self, queue: QueueName, job_class: JobClass, *, all_alike: bool) -> None:
-        """Note a failure; *all_alike*: all jobs of its class in *queue* would fail now."""
-        if all_alike:
-            self._failed.add(queue)
-            self._open[queue].discard(job_class)
-
     def note_change(self, queues: Set[QueueName]) -> None:
-        """Look again at *queues*, in which jobs changed, and at all where an attempt failed."""
-        self._look_at(queues | self._failed)
-        self._failed.clear()
+        """Look again at *queues*, in which jobs changed."""
+        self._look_at(queues)
 
     def _look_at(self, queues: Iterable[QueueName]) -> None:
         for queue in queues:

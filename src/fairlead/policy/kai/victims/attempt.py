@@ -25,7 +25,7 @@ from fairlead.policy.kai.jobs.min_runtime import (
     preempt_min_runtime_ms,
     reclaim_min_runtime_ms,
 )
-from fairlead.policy.kai.ordering.tournament import Division
+from fairlead.policy.kai.ordering.tournament import Division, Draw
 from fairlead.policy.kai.reclaimable import (
     Loss,
     Reclaimer,
@@ -40,6 +40,8 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import (
     Candidate,
     CandidateSource,
+    EligibleCandidates,
+    EvictionOrder,
     VictimFilter,
     charge_of,
 )
@@ -77,49 +79,27 @@ class AttemptContext:
         now_ms: int,
         division: Division,
         candidates: CandidateSource,
-        gang_of: Callable[[WorkloadName], Gang],
         finder: NodeFinder,
     ) -> None:
         """Look at *state*, which is on trial, with the *division* of its cycle."""
         self.state = state
         self.settings = settings
         self.now_ms = now_ms
+        self.division = division
         self.shares = division.shares
         self.leaves = division.leaves
-        self.gang = gang_of
         self.finder = finder
         self.candidates = candidates
-        self._over_entitlement: tuple[int, Set[QueueName]] | None = None  # at which moment
-        self._allocated: tuple[int, Mapping[QueueName, Amounts]] | None = None  # the same
+
+    def gang(self, job: WorkloadName) -> Gang:
+        """Return the gang of a job."""
+        return Gang(self.state.workloads[job])
 
     def over_entitlement(self) -> Set[QueueName]:
         """Return the leaves with a queue on their path that is over its guarantee or share.
 
-        Only these can lose anything to a reclaim. Cost: a look at each queue when the state
-        changed.
+        Only these can lose anything to a reclaim. Cost: a look at each queue.
         """
-        moment = self.state.moment
-        if self._over_entitlement is None or self._over_entitlement[0] != moment:
-            self._over_entitlement = moment, self._find_over_entitlement()
-        return self._over_entitlement[1]
-
-    def allocated(self) -> Mapping[QueueName, Amounts]:
-        """Return a copy of what every queue holds now. Cost: once until the state changes."""
-        if self._allocated is None or self._allocated[0] != self.state.moment:
-            self._allocated = self.state.moment, allocated_now(self.state)
-        return self._allocated[1]
-
-    def gpu_later(self) -> int:
-        """Return how many GPUs are or will be free in the cluster, in thousandths."""
-        return self.finder.gpu_later()
-
-    @cached_property
-    def has_reclaim_min_runtime(self) -> bool:
-        """Whether any job may be protected from reclaim by a minimum runtime."""
-        promised = [queue.reclaim_min_runtime_ms for queue in self.state.queues.values()]
-        return self.settings.reclaim_min_runtime_ms > 0 or any(promised)
-
-    def _find_over_entitlement(self) -> Set[QueueName]:
         state, over = self.state, set()
         for name, share in self.shares.items():  # parents before children
             held, queue = state.sums[name].allocated, state.queues[name]
@@ -130,6 +110,16 @@ class AttemptContext:
             ):
                 over.add(name)
         return {name: None for name in self.leaves if name in over}.keys()
+
+    def gpu_later(self) -> int:
+        """Return how many GPUs are or will be free in the cluster, in thousandths."""
+        return self.finder.gpu_later()
+
+    @cached_property
+    def has_reclaim_min_runtime(self) -> bool:
+        """Whether any job may be protected from reclaim by a minimum runtime."""
+        promised = [queue.reclaim_min_runtime_ms for queue in self.state.queues.values()]
+        return self.settings.reclaim_min_runtime_ms > 0 or any(promised)
 
 
 class Attempt:
@@ -195,23 +185,42 @@ class Attempt:
         """Return whether there is a leaf whose candidates may be evicted."""
         return next(self.filters(), None) is not None
 
-    def entitled_filters(self) -> Iterator[tuple[QueueName, VictimFilter]]:
-        """Yield the leaves whose candidates are not evicted: they are within their entitlement."""
-        if self._needs_over_entitlement():
-            for leaf in self.context.leaves:
-                if leaf != self.workload.queue and not self.may_lose(leaf):
-                    yield leaf, self._reclaim_filter(leaf)
+    def eviction_order(self, candidates: EligibleCandidates, most: int | None) -> EvictionOrder:
+        """Return in which order *candidates* are evicted for the job, at most so many jobs.
+
+        Only the queues that may lose something meet, except in faithful mode.
+        """
+        state, division, filters = self.context.state, self.context.division, list(self.filters())
+        draw = division.draw
+        if not self.context.settings.faithful and len(filters) < len(division.leaves):
+            draw = Draw.of_leaves(state, [leaf for leaf, _ in filters])
+        return EvictionOrder(state, candidates, filters, draw, division.numbers, most)
+
+    def judge_first_entitled(self, candidates: EligibleCandidates) -> Judgement | None:
+        """Return what the judge of reclaim says if only the first entitled candidate is evicted.
+
+        None: all candidates may be evicted.
+        """
+        if not self._needs_over_entitlement():
+            return None
+        state, division = self.context.state, self.context.division
+        filters = [
+            (leaf, self._reclaim_filter(leaf))
+            for leaf in division.leaves
+            if leaf != self.workload.queue and not self.may_lose(leaf)
+        ]
+        order = EvictionOrder(state, candidates, filters, division.draw, division.numbers)
+        candidate = order.pop()
+        if candidate is None:
+            return None
+        costs = [candidate.costs[pod] for pod in candidate.evicted_first()]
+        queue = state.workloads[candidate.job].queue
+        losses = losses_of(queue, costs, candidate.gang.minimum())
+        return Judgement(self._judge, losses, self._judge.judge(losses))
 
     def may_lose(self, leaf: QueueName) -> bool:
         """Return whether *leaf* can lose anything to a reclaim of the whole request."""
         return self._judge.may_lose(leaf)
-
-    def judge_candidate(self, candidate: Candidate) -> Judgement:
-        """Return what the judge of reclaim says if only *candidate* is evicted."""
-        costs = [candidate.costs[pod] for pod in candidate.evicted_first()]
-        queue = self.context.state.workloads[candidate.job].queue
-        losses = losses_of(queue, costs, candidate.gang.minimum())
-        return Judgement(self._judge, losses, self._judge.judge(losses))
 
     def validator_for(self, pods: Sequence[PodId]) -> Validator:
         """Return what validates scenarios for the first *pods* of the preemptor."""
@@ -248,7 +257,7 @@ class Attempt:
     @cached_property
     def _allocated(self) -> Mapping[QueueName, Amounts]:
         """What queues held when the search began, which is when it first needs a judge."""
-        return self.context.allocated()
+        return allocated_now(self.context.state)
 
     def _evicted(
         self, scenario: Scenario

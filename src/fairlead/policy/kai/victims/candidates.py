@@ -21,7 +21,7 @@ from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
 from fairlead.policy.kai.ordering.pending_queues import JobKey
 from fairlead.policy.kai.ordering.queue_order import Contender, QueueNumbers, contender, precedes
-from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
+from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament
 
 
 class Candidate(NamedTuple):
@@ -84,16 +84,15 @@ class CandidateSource(Protocol):
 class Candidates:
     """Reads the candidates of a state from scratch, every time."""
 
-    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+    def __init__(self, state: ClusterState) -> None:
         """Read from *state*."""
         self._state = state
-        self._gang_of = gang_of
 
     def of(self, queue: QueueName) -> list[OrderedCandidate]:
         """Return the candidates of a leaf in service order. Cost: all jobs that run."""
         state = self._state
         names = [name for name in state.runs if state.workloads[name].queue == queue]
-        found = [candidate_of(state, name, self._gang_of) for name in names]
+        found = [candidate_of(state, name) for name in names]
         return sorted([each for each in found if each is not None], key=order_key)
 
     def lowest_priority(self, queue: QueueName) -> int | None:
@@ -137,23 +136,19 @@ class EligibleCandidates:
         for job in held | {name for name, _ in self._spared}:
             self._left_out.setdefault(state.workloads[job].queue, set()).add(job)
         self._includes_settled = includes_settled
-        self._known: dict[QueueName, tuple[list[OrderedCandidate], list[OrderedCandidate]]] = {}
 
     def of(self, queue: QueueName) -> list[OrderedCandidate]:
         """Return the eligible candidates of a leaf in service order.
 
         Whether a pod is settled changes only with its place. Cost: where the cycle touched jobs of
-        the queue or some are left out, a look at each of these, until a candidate changes.
+        the queue or some are left out, a look at each of these.
         """
         every = self._source.of(queue)
         left_out = self._left_out.get(queue) or set[WorkloadName]()
         touched = () if self._includes_settled else self._record.touched().get(queue, ())
         if not left_out and not touched:
             return every
-        known = self._known.get(queue)
-        if known is None or known[0] is not every:
-            known = self._known[queue] = every, self._eligible(every, left_out.union(touched))
-        return known[1]
+        return self._eligible(every, left_out.union(touched))
 
     def queues_with_exclusions(self) -> Set[QueueName]:
         """Return the leaves in which a candidate may be left out that may come back."""
@@ -181,9 +176,7 @@ class EligibleCandidates:
         )
 
 
-def candidate_of(
-    state: ClusterState, name: WorkloadName, gang_of: Callable[[WorkloadName], Gang]
-) -> OrderedCandidate | None:
+def candidate_of(state: ClusterState, name: WorkloadName) -> OrderedCandidate | None:
     """Return a running job as a candidate; None if nothing of it can be evicted."""
     pods = _evictable_pods(state, name)
     if not pods:
@@ -194,7 +187,7 @@ def candidate_of(
     candidate = Candidate(
         job=workload.name,
         pods=ordered,
-        gang=gang_of(workload.name),
+        gang=Gang(workload),
         costs={pod: run.charge(pod) for pod in ordered},
         nodes={pod: places[pod].node for pod in ordered},
         nothing=state.axes.zero,
@@ -233,8 +226,6 @@ def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> 
 
 
 VictimFilter: TypeAlias = Callable[[Candidate], bool]
-MakeTournament: TypeAlias = Callable[[Offer, Mapping[QueueName, object]], QueueTournament]
-"""Makes a tournament by `EVICTION_RULES`; a leaf with the same object makes the same offer."""
 
 
 class EvictionOrder:
@@ -245,29 +236,28 @@ class EvictionOrder:
         state: ClusterState,
         candidates: EligibleCandidates,
         filters: Iterable[tuple[QueueName, VictimFilter]],
-        make_tournament: MakeTournament,
+        draw: Draw,
+        numbers: Mapping[QueueName, QueueNumbers],
         most_jobs: int | None = None,
     ) -> None:
         """Order the candidates of the leaves in *filters* that pass the filter of their leaf.
 
-        If several leaves have one, they meet in the tournament. The order ends after *most_jobs*;
-        None: after all. The state must be as it is now whenever the order is asked.
+        If several leaves have one, they meet by *draw* and *numbers*. The order ends after
+        *most_jobs*; None: after all. The state must be as it is now whenever the order is asked.
         Cost: a look at each leaf.
         """
         self._state = state
         self._leaves: dict[QueueName, _LeafOrder] = {}
-        versions: dict[QueueName, object] = {}
         for queue, passes in filters:
-            own = candidates.of(queue)
-            if own and passes(own[-1][1]):
-                versions[queue] = own
-                self._leaves[queue] = _LeafOrder(own, passes)
-            elif own and (leaf := _LeafOrder(own, passes)).peek() is not None:
-                versions[queue] = leaf  # its offer is not that of the last candidate
+            leaf = _LeafOrder(candidates.of(queue), passes)
+            if leaf.peek() is not None:
                 self._leaves[queue] = leaf
         self._popped: dict[QueueName, Amounts] = {}
-        several = len(versions) > 1
-        self._tournament = make_tournament(self._offer, versions) if several else None
+        self._tournament: QueueTournament | None = None
+        if len(self._leaves) > 1:
+            self._tournament = QueueTournament(
+                state, draw, numbers, self._offer, self._leaves, *EVICTION_RULES
+            )
         self._most_jobs = most_jobs
         self._jobs: set[WorkloadName] = set()  # that were popped
         self._returned: set[WorkloadName] = set()  # those of them that were put back

@@ -8,7 +8,7 @@ that follow; a victim with such a pod needs no turn.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import WorkloadName
@@ -34,14 +34,8 @@ Turns: TypeAlias = tuple[PendingJobs, QueueTournament]
 """The jobs that have turns in a scenario, and the tournament of their queues."""
 
 
-class ServiceOrder(Protocol):
-    """In which order the preemptor and its victims are placed again."""
-
-    def begin(self) -> None:
-        """Prepare for a scenario, while the state is as at the start of the search."""
-
-    def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:
-        """Return the turns of the preemptor, with *pods* next, and of its evicted *victims*."""
+ServiceOrder: TypeAlias = Callable[[tuple[PodId, ...], Set[WorkloadName]], Turns]
+"""Returns in which turns the preemptor, with these pods next, and its victims are placed again."""
 
 
 class _Evicted(NamedTuple):

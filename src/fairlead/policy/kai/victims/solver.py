@@ -8,10 +8,10 @@ scenario may stand. Every scenario begins from the state as the search found it.
 
 A search adds victims one by one, from the first, for each pod of its preemptor. The next victim
 depends on the state at the start and on which victims are kept, not on the outcome of scenarios. So
-these *steps* are made once, and made again only from where a change of the kept victims changes
-them. Nearly all steps lead to no scenario, because there would be too little room. That stays so
-while as much or more is lacking, unless victims near that node came to be kept. So a step that was
-*closed* for want of room is looked at again only in these cases.
+these *steps* are made once, and made again only where a job that gives up one pod after the other
+would go on with other pods. Nearly all steps lead to no scenario, because there would be too little
+room. That stays so while as much or more is lacking, unless victims near that node came to be kept.
+So a step that was *closed* for want of room is looked at again only in these cases.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -104,7 +104,7 @@ class VictimSteps:
         """
         if self._is_at_end:
             return None
-        order = self._order = self._order or self._order_so_far()
+        order = self._order = self._order or self._new_order()
         before = len(self._steps)
         for _ in range(max(1, before)):
             candidate = order.pop()
@@ -193,14 +193,13 @@ class VictimSteps:
 
     def _update(self, changed: Sequence[VictimGroup]) -> None:
         """Bring the steps up to date with a change of the kept victims."""
-        end = len(self._steps)
         for job in {group.job for group in changed}:
             for at in self._of_job.get(job, ()):
                 step = self._steps[at]
                 self._is_kept[at], rest = self._split(step.candidate, step.group)
-                if rest != step.rest:
-                    end = min(end, at)
-        self._forget_from(end)
+                if rest != step.rest:  # the job goes on with other pods
+                    self._forget()
+                    return
         for job in self._jobs_around(changed):
             for at in self._of_job.get(job, ()):
                 if self._is_kept[at]:
@@ -215,30 +214,15 @@ class VictimSteps:
         around = {node for job in there for node in self._nodes_of[job]}
         return {job for node in around for job in self._near[node]}
 
-    def _forget_from(self, end: int) -> None:
-        """Forget the steps from a number on: a job would be ordered differently."""
-        if end == len(self._steps):
-            return
-        steps, is_kept = self._steps[:end], self._is_kept[:end]
-        for memory in (self._steps, self._is_kept, self._of_job, self._near, self._on):
-            memory.clear()
-        for step, kept in zip(steps, is_kept, strict=True):
-            self._enter(step, is_kept=kept)
+    def _forget(self) -> None:
+        """Forget all steps: from some step on the order is another one."""
         self._order = None
         self._is_at_end = False
-        self._seen = min(self._seen, end)
-        self._open = {at for at in self._open if at < end}
-
-    def _order_so_far(self) -> EvictionOrder:
-        """Return the eviction order as it is after the steps that are known."""
-        order = self._new_order()
-        for step in self._steps:
-            popped = order.pop()
-            assert popped is not None, "the order has become shorter"
-            assert popped.job == step.candidate.job, "the order has changed"
-            if step.rest:
-                order.put_back(popped._replace(pods=step.rest))
-        return order
+        self._seen = 0
+        for memory in (self._steps, self._is_kept, self._of_job, self._nodes_of, self._near):
+            memory.clear()
+        self._on.clear()
+        self._open.clear()
 
 
 class Scenario(NamedTuple):
@@ -440,14 +424,13 @@ class VictimSolver:
         Returns the scenario if it stands, and whether the preemptor found its place at all.
         """
         evicted = (*prefix.kept, *more)
-        self._order.begin()
         places = self._evictions.places
         nodes = self._base | self._evictions.evict(evicted)
         rescheduling = Reschedule(
             self._state, self._finder, self._preemptor, places, nodes, self._now_ms
         )
         victims = {group.job for group in evicted}
-        if not rescheduling.place(*self._order.of(prefix.pods, victims), victims):
+        if not rescheduling.place(*self._order(prefix.pods, victims), victims):
             return None, False
         lost, moved = self._outcome(evicted)
         seen = (*prefix.kept, *considered())
