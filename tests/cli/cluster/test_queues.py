@@ -292,6 +292,21 @@ def test_queues_without_any_quota_are_listed_too(tmp_path: Path) -> None:
     assert "bare - 1 0 - 0 0".split() in cells(ran.out)
 
 
+NO_QUOTA = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: bare}
+spec: {cohortName: pool, namespaceSelector: {}}
+"""
+
+
+@pytest.mark.parametrize("command", [["queues"], ["explain", "bare"], ["metrics"]])
+def test_a_cohort_in_which_no_queue_has_quota_is_shown(command: list[str], tmp_path: Path) -> None:
+    ran = run_cli(*command, "-f", write(tmp_path, "kueue.yaml", NO_QUOTA))
+    assert ran.exit_code == 0, ran.err
+    assert "bare" in ran.out
+
+
 def test_diff_shows_the_errors_of_both_sides(tmp_path: Path) -> None:
     old = write(tmp_path, "old.yaml", NODE, kai_queue("a", quota="x"))
     new = write(tmp_path, "new.yaml", NODE, kai_queue("a", weight=-1))
