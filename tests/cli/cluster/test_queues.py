@@ -84,7 +84,7 @@ def test_capacity_stands_in_for_nodes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "capacity",
-    ["gpu", "gpu=", "gpu=x", "gpu=-1", "tpu=3", "", "gpu=1,,", "gpu=1,gpu=2", "gpu=0.0001"],
+    "|gpu|gpu=|gpu=x|gpu=-1|gpu=1e19|tpu=3|gpu=1,,|gpu=1,gpu=2|gpu=0.0001".split("|"),
 )
 def test_a_capacity_that_cannot_be_read_is_wrong_usage(tmp_path: Path, capacity: str) -> None:
     ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER), "--capacity", capacity)
