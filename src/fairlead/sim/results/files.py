@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from fairlead.errors import ResultError
+from fairlead.sim.results.own_files import OF_RUN, new_file, put_in_place
 
 
 def not_written(path: Path, wrong: OSError) -> ResultError:
@@ -57,13 +58,11 @@ def _sum(path: Path) -> str:
 T = TypeVar("T")
 
 
-def write_json(path: Path, document: Any) -> None:
+def write_json(path: Path, document: Any, own: int = OF_RUN) -> None:
     """Put *document* there; until that is done, what was there before stays."""
     text = msgspec.json.format(msgspec.json.encode(document), indent=2)
-    beside = path.with_name(f"{path.name}.part")
     try:
-        beside.write_bytes(text + b"\n")
-        beside.replace(path)
+        put_in_place(path, text + b"\n", own)
     except OSError as wrong:
         raise not_written(path, wrong) from None
 
@@ -117,7 +116,7 @@ class CsvFile:
         """Begin the file anew with its head."""
         self._path = path
         try:
-            self._stream = path.open("w", encoding="utf-8", newline="")
+            self._stream = new_file(path, OF_RUN, encoding="utf-8", newline="")
         except OSError as wrong:
             raise not_written(path, wrong) from None
         self.add(columns)

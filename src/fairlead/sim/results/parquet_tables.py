@@ -18,6 +18,7 @@ from fairlead.sim.results.about import (
 from fairlead.sim.results.eviction_table import COLUMNS as EVICTION_COLUMNS
 from fairlead.sim.results.files import not_written
 from fairlead.sim.results.job_table import job_columns
+from fairlead.sim.results.own_files import new_file
 from fairlead.sim.results.run_writer import COLUMNS as MEASURE_COLUMNS
 from fairlead.sim.results.series_table import COLUMNS as SERIES_COLUMNS
 
@@ -64,7 +65,8 @@ def _convert(file: Path, types: dict[str, Any]) -> None:
     convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
     try:
         table = pyarrow.csv.read_csv(file, parse_options=parse, convert_options=convert)
-        pyarrow.parquet.write_table(table, file.with_suffix(".parquet"))
+        with new_file(file.with_suffix(".parquet"), 1, "wb") as stream:  # the folder of the run
+            pyarrow.parquet.write_table(table, stream)
     except OSError as wrong:
         raise not_written(file.with_suffix(".parquet"), wrong) from None
 
