@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from fairlead.errors import ResultError
+from fairlead.sim.results.csv_cells import original_text, safe_text
 from fairlead.sim.results.own_files import OF_RUN, new_file, put_in_place
 
 
@@ -97,6 +98,12 @@ def check_texts(cells: Iterable[Cell]) -> None:
             )
 
 
+def _text(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return safe_text(cell)
+    return "" if cell is None else str(cell)
+
+
 def quoted(texts: Sequence[str]) -> str:
     """Return several cells as they stand in a line, without its end."""
     together = "".join(texts)
@@ -123,7 +130,7 @@ class CsvFile:
 
     def add(self, cells: Sequence[Cell]) -> None:
         """Write one line."""
-        self.add_text(quoted(["" if cell is None else str(cell) for cell in cells]) + "\n")
+        self.add_text(quoted([_text(cell) for cell in cells]) + "\n")
 
     def add_text(self, lines: str) -> None:
         """Write lines that are ready, each with its end; `quoted` makes the texts in them."""
@@ -171,7 +178,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]
                 if len(cells) != len(columns):
                     message = f"found {len(cells)} cells, expected {len(columns)}"
                     raise damaged(path, line, message)
-                yield line, cells
+                yield line, [original_text(cell) for cell in cells]
                 line = lines.line_num + 1
     except OSError as wrong:
         raise not_read(path, wrong) from None
