@@ -262,6 +262,17 @@ def test_a_link_that_is_swapped_in_meanwhile_is_not_followed(
     assert contents(precious)["jobs.csv"] == b"mine"
 
 
+def test_a_run_does_not_begin_behind_a_link_that_is_swapped_in(tmp_path: Path) -> None:
+    precious = others(tmp_path / "precious")
+    others(precious / "kai", "run.json")
+    with closing(ResultFolder(tmp_path / "out", "small", ["kai"])) as folder:
+        folder.aside.rename(tmp_path / "moved")
+        folder.aside.symlink_to(precious)
+        with pytest.raises(ResultError, match=f"{ASIDE} is a link"):
+            RunWriter(folder.of_run("kai"), ("cpu",), code_of)
+    assert contents(precious) == {"kai/run.json": b"mine"}
+
+
 def test_a_linked_folder_may_be_named_and_other_names_of_its_files_keep_their_content(
     tmp_path: Path, small: Scenario
 ) -> None:
