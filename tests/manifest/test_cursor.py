@@ -148,8 +148,9 @@ WRONG = """
     quantity         true           wrong-type     "a quantity"
     quantity         -1             out-of-range   "at least 0"
     quantity         -1m            out-of-range   "at least 0"
-    quantity         1e28           out-of-range   "at most 1e30 base units"
-    quantity         -1e28          out-of-range   "at most 1e30 base units"
+    quantity         8Ei            out-of-range   "at most 9223372036854775807"
+    quantity         9223372036854775808  out-of-range  "at most 9223372036854775807"
+    quantity         -8Ei           out-of-range   "at most 9223372036854775807"
     integer          1e19           out-of-range   "between -1e18 and 1e18"
     decimal          -1e19          out-of-range   "between -1e18 and 1e18"
     factor           -1             out-of-range   "at least 0"
@@ -191,15 +192,15 @@ def test_what_is_wrong_is_told_and_the_default_returned(row: str) -> None:
 def test_numbers_are_taken_up_to_their_bounds() -> None:
     top, findings = stand_in(
         """\
-        cores: 1e27
-        bytes: "1e30"
+        cores: 9223372036854775807
+        bytes: "9223372036854775807"
         number: -1e18
         large: 1000000000000000000.000000000000000001
         small: 0.000000000000000001
         """
     )
-    assert top.quantity("cores", "cpu") == 10**30  # millicores
-    assert top.quantity("bytes", "memory") == 10**30
+    assert top.quantity("cores", "cpu") == 1000 * (2**63 - 1)  # millicores
+    assert top.quantity("bytes", "memory") == 2**63 - 1
     assert top.decimal("number") == -(10**18)
     assert top.factor("small") == top.fraction("small") == Fraction(1, 10**18)
     assert shown(findings) == []

@@ -116,6 +116,32 @@ def test_every_kind_of_line_end_is_counted(newline: str) -> None:
     assert remarks(findings) == ["5 duplicate-key $.b.c"]
 
 
+@pytest.mark.parametrize("odd", ["\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('a: 1 # "ODD\nb: 1\nb: 2\n', "3 duplicate-key $.b"),  # found in the nodes
+        ('a: "ODD"\nb: [\n', "3 syntax $"),  # found by the parser
+        ('a: "ODD"\nb: \x07\n', "2 control-character $"),  # found in the text
+        ('{"a": "ODD",\n"b": 1,\n"b": 2}', "3 duplicate-key $.b"),  # found in JSON
+        ('a: "ODD"\n---\nb: 1\nb: 2\n', "4 duplicate-key $.b"),
+    ],
+)
+def test_what_ends_no_line_in_an_editor_is_not_counted(text: str, found: str, odd: str) -> None:
+    _, findings = read(text.replace("ODD", odd).encode())
+    assert remarks(findings) == [found]
+
+
+def test_a_field_after_an_odd_line_end_has_the_line_of_an_editor() -> None:
+    (found,), _ = read("# \u2028\na: 1\nb:\n  c: 2\n")
+    assert found.source.locate(("b", "c")) == 4
+
+
+def test_what_is_no_utf8_has_its_line_whatever_ends_lines() -> None:
+    _, findings = read(b"a: 1\rb: 2\r\nc: \xff\n")
+    assert remarks(findings) == ["3 not-utf8 $"]
+
+
 def test_json_is_recognised_whatever_the_file_is_called() -> None:
     text = '\n {"kind": "Queue",\n  "a": "\\ud83d\\ude00",\n  "\t": 1}'
     with pytest.raises(AssertionError):

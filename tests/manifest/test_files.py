@@ -2,6 +2,7 @@
 
 import io
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -55,14 +56,63 @@ def test_inputs_keep_their_order_and_a_bad_one_does_not_stop_the_others(tmp_path
 def test_a_file_that_may_not_be_read_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path, mode: str) -> None:
+    def refuse(path: str, flags: int) -> int:
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / "a.yaml").write_text("a: 1")
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     findings = Findings()
     assert read_documents([str(tmp_path)], findings) == []
     assert [finding.message for finding in findings] == ["cannot be read: Permission denied"]
+
+
+LEFT_OUT = "found a pipe, socket or device in a folder; left out"
+
+
+def test_a_folder_is_read_without_its_pipes_and_sockets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    os.mkfifo("pipe.yaml")
+    (tmp_path / "link.yaml").symlink_to("/dev/zero")
+    (tmp_path / "z.yaml").write_text("a: 1")
+    findings = Findings()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket.yaml")
+        found = read_documents(["."], findings)
+    assert [each.value for each in found] == [{"a": 1}]
+    assert [(each.file, each.severity, each.message) for each in findings] == [
+        (name, "warning", LEFT_OUT) for name in ("link.yaml", "pipe.yaml", "socket.yaml")
+    ]
+
+
+def test_a_file_that_becomes_a_pipe_while_it_is_opened_does_not_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("a: 1")
+    open_it = os.open
+
+    def swap(path: str, flags: int) -> int:
+        file.unlink()
+        os.mkfifo(file)
+        return open_it(path, flags)
+
+    monkeypatch.setattr(os, "open", swap)
+    findings = Findings()
+    assert read_documents([str(tmp_path)], findings) == []
+    assert [each.message for each in findings] == [LEFT_OUT]
+
+
+def test_a_pipe_that_is_named_itself_is_read() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"a: 1")
+    os.close(writer)
+    findings = Findings()
+    (found,) = read_documents([f"/dev/fd/{reader}"], findings)
+    os.close(reader)
+    assert found.value == {"a": 1}
+    assert remarks(findings) == []
 
 
 def without_rights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

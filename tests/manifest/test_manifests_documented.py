@@ -9,6 +9,7 @@ from fairlead.manifest.kai.reading.shard import FLAGS
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.kueue.assembly.workloads import MAX_ADMITTED_PODS
 from fairlead.manifest.text import limits
+from fairlead.model.quantity import MAX_QUANTITY
 from tests.shared_folder import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "manifests.md").read_text(encoding="utf-8")
@@ -21,7 +22,9 @@ BOUNDS = {
     "keys and values in one document of YAML, or one item of a list": f"{limits.MAX_NODES:,}",
     "values in one file that aliases repeat": f"{limits.MAX_ALIASED_NODES:,}",
     "characters of one number": f"{limits.MAX_NUMBER_LENGTH}",
-    "an amount, in base units": f"10^{len(str(limits.MAX_AMOUNT)) - 1}",
+    "an amount, in its own unit, such as bytes or GPUs": (
+        f"2^{MAX_QUANTITY.bit_length()} - 1, as in Kubernetes"
+    ),
     "any other number": f"10^{len(str(limits.MAX_NUMBER)) - 1}",
     "decimals of a weight or another factor": f"{limits.MAX_DECIMALS}",
     "pods of a group, and priorities": f"{limits.MAX_COUNT:,}",
@@ -55,4 +58,4 @@ def test_the_page_states_the_bound(bound: str) -> None:
 
 def test_the_page_states_every_bound_of_the_readers() -> None:
     stated = [name for name in vars(limits) if name.startswith("MAX_")]
-    assert len(stated) + 1 == len(BOUNDS)  # and the one of Kueue's workloads
+    assert len(stated) + 2 == len(BOUNDS)  # and those of amounts and of Kueue's workloads

@@ -120,6 +120,7 @@ def test_minus_one_is_unlimited_and_so_is_every_negative_memory(
     [
         ("{cpu: {quota: -2}}", "$.spec.resources.cpu.quota", "out-of-range"),
         ("{gpu: {limit: -0.5}}", "$.spec.resources.gpu.limit", "out-of-range"),
+        ("{memory: {quota: 9223372036855}}", "$.spec.resources.memory.quota", "out-of-range"),
         ("{gpu: {overQuotaWeight: -1}}", "$.spec.resources.gpu.overQuotaWeight", "out-of-range"),
         ("{gpu: {quota: .nan}}", "$.spec.resources.gpu.quota", "bad-number"),
         ("{gpu: {quota: '4'}}", "$.spec.resources.gpu.quota", "wrong-type"),

@@ -1,6 +1,6 @@
 """How past usage fades: it loses half its weight with every half-life.
 
-Besides Kueue's weighted share, which is only compared, no amount meets a float elsewhere. The
+Besides weighted dominant shares, which are only compared, no amount meets a float elsewhere. The
 power of two is rounded to a whole number of 2**-48 before it touches the amount, so that the last
 bit of a platform's mathematics library cannot change what a replay decides.
 """

@@ -12,8 +12,9 @@ from functools import lru_cache
 
 from fairlead.errors import QuantityError
 
+MAX_QUANTITY = 2**63 - 1  # Kubernetes counts units in 64 bits, and silently caps what is more
 MAX_TEXT_LENGTH = 64
-MAX_EXPONENT = 99  # far beyond Kubernetes' own 2^63 - 1, and still cheap to hold
+MAX_EXPONENT = 99  # far beyond `MAX_QUANTITY`, and still cheap to hold
 
 BINARY_SUFFIXES = {
     "Ei": 2**60,
@@ -75,6 +76,11 @@ def parse_quantity(text: str) -> Fraction:
 def scale_of(resource: str) -> int:
     """How many base units make one of the unit that users write: 1000 for cpu and GPUs, else 1."""
     return _THOUSANDTHS if resource == "cpu" or is_gpu(resource) else 1
+
+
+def most_base_units(resource: str) -> int:
+    """Return the most base units of *resource* that Kubernetes can count."""
+    return MAX_QUANTITY * scale_of(resource)
 
 
 def is_gpu(resource: str) -> bool:

@@ -84,7 +84,7 @@ def test_capacity_stands_in_for_nodes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "capacity",
-    ["gpu", "gpu=", "gpu=x", "gpu=-1", "tpu=3", "", "gpu=1,,", "gpu=1,gpu=2", "gpu=0.0001"],
+    "|gpu|gpu=|gpu=x|gpu=-1|gpu=1e19|tpu=3|gpu=1,,|gpu=1,gpu=2|gpu=0.0001".split("|"),
 )
 def test_a_capacity_that_cannot_be_read_is_wrong_usage(tmp_path: Path, capacity: str) -> None:
     ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER), "--capacity", capacity)
@@ -290,6 +290,21 @@ def test_a_borrower_without_weight_has_an_infinite_share(tmp_path: Path) -> None
 def test_queues_without_any_quota_are_listed_too(tmp_path: Path) -> None:
     ran = run_cli("queues", "-f", write(tmp_path, "kueue.yaml", WEIGHTLESS))
     assert "bare - 1 0 - 0 0".split() in cells(ran.out)
+
+
+NO_QUOTA = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: bare}
+spec: {cohortName: pool, namespaceSelector: {}}
+"""
+
+
+@pytest.mark.parametrize("command", [["queues"], ["explain", "bare"], ["metrics"]])
+def test_a_cohort_in_which_no_queue_has_quota_is_shown(command: list[str], tmp_path: Path) -> None:
+    ran = run_cli(*command, "-f", write(tmp_path, "kueue.yaml", NO_QUOTA))
+    assert ran.exit_code == 0, ran.err
+    assert "bare" in ran.out
 
 
 def test_diff_shows_the_errors_of_both_sides(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fairlead.cli.output.table import csv_line, table_text
 from fairlead.explain.text.names import display_width
+from fairlead.sim.results.csv_cells import original_text
 
 WIDTHS = {
     "": 0,
@@ -97,8 +98,13 @@ def test_no_number_is_lost_whatever_the_width(width: int, rows: list[list[str]])
     assert all(f"n{at}" in text and f"m{at}" in text for at in range(len(rows)))
 
 
-@given(st.lists(st.text(alphabet='a,";|\r\n\t= 漢', max_size=6), min_size=1, max_size=4))
+@given(st.lists(st.text(alphabet="a,\";|\r\n\t= 漢'-1", max_size=6), min_size=1, max_size=4))
 def test_a_line_of_csv_gives_back_its_cells(cells: list[str]) -> None:
     line = csv_line(cells)
     assert line.endswith("\n")
-    assert list(csv.reader(io.StringIO(line, newline=""), strict=True)) == [cells]
+    (found,) = csv.reader(io.StringIO(line, newline=""), strict=True)
+    assert list(map(original_text, found)) == cells
+
+
+def test_no_cell_of_csv_is_a_formula() -> None:
+    assert csv_line(["=1+1", "-x", "@x", -1, "-1.5e3", None]) == "'=1+1,'-x,'@x,-1,-1.5e3,\n"

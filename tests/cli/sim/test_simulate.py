@@ -23,6 +23,7 @@ from tests.cli.past_store import HOUR_MS, NOW, capacity, held, write_past
 from tests.cli.run_cli import run_cli
 from tests.cli.simulated import write_scenario
 from tests.shared_folder import ROOT
+from tests.sim.results.full_disk import full_for
 from tests.sim.results.small_runs import contents
 from tests.sim.scenario.scenario_files import HEAD, NODES, indented
 
@@ -341,12 +342,11 @@ def test_other_files_are_never_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full on this system")
     file = write_scenario(tmp_path)
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run/jobs.csv").symlink_to("/dev/full")
-    with mock.patch.object(ResultFolder, "of_run", return_value=Path("run")):
+    with (
+        full_for("jobs.csv"),
+        mock.patch.object(ResultFolder, "of_run", return_value=Path("run")),
+    ):
         ran = run_cli("simulate", file, "--to", "out")
     assert ran.exit_code == 1
     assert ran.err == "error: cannot write run/jobs.csv: No space left on device\n"

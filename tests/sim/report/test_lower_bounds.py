@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.sim.measures.summary import Key
-from fairlead.sim.report.lower_bounds import bound_of, with_mean_bounds
+from fairlead.sim.report.lower_bounds import bound_of
 from fairlead.sim.report.sides import ComparedRow, compare, sides_of
 from fairlead.sim.report.verdicts import Verdict, judged_by_unstarted
 from fairlead.sim.results.read_result import read_result
@@ -51,17 +50,6 @@ def test_a_job_that_never_started_makes_the_mean_wait_longer(tmp_path: Path) -> 
     assert row.at_least == [False, True]
     assert row.measure == "wait_at_least/mean_ms"
     assert row.differences[0].mean == 12_000
-
-
-def test_a_bound_of_the_summary_is_not_replaced() -> None:
-    """And without jobs there is no mean."""
-    key: Key = ("queue", "a", "wait_at_least/mean_ms")
-    values: dict[Key, float | None] = {
-        ("queue", "a", measure): 0
-        for measure in ("wait/jobs", "wait/total_ms", "unstarted/jobs", "unstarted/total_age_ms")
-    }
-    assert with_mean_bounds(values)[key] is None
-    assert with_mean_bounds({**values, key: 7.0})[key] == 7.0
 
 
 def test_only_waits_have_a_bound() -> None:

@@ -13,14 +13,16 @@ import msgspec
 import pytest
 
 from fairlead.errors import ResultError
-from fairlead.sim.results.about import ResultAbout
+from fairlead.sim.results.about import ASIDE, ResultAbout
 from fairlead.sim.results.eviction_table import code_of
+from fairlead.sim.results.files import write_json
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder, free_folder
 from fairlead.sim.results.run_writer import RunWriter
 from fairlead.sim.run.run_variant import RunOrder, run_variant
 from fairlead.sim.scenario.scenario import Scenario
 from tests.cli.run_cli import run_cli
+from tests.sim.results.full_disk import full_for
 from tests.sim.results.small_runs import contents, run_all
 from tests.sim.scenario.scenario_files import NODES, QUEUES, WORK, scenario
 
@@ -212,6 +214,91 @@ def test_a_run_does_not_overwrite_files_of_others(tmp_path: Path, small: Scenari
         ResultFolder(tmp_path / "out", "small", ["kueue"])
 
 
+def others(folder: Path, *names: str) -> Path:
+    """Return a folder with data of others."""
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_text("mine")
+    return folder
+
+
+def test_a_link_in_place_of_the_unfinished_runs_is_refused_and_keeps_its_data(
+    tmp_path: Path,
+) -> None:
+    precious = others(tmp_path / "precious", "a")
+    to = tmp_path / "out"
+    to.mkdir()
+    (to / ASIDE).symlink_to(precious)
+    with pytest.raises(ResultError, match=f"{ASIDE} is a link.*: remove it, or name "):
+        ResultFolder(to, "small", ["kai"])
+    assert contents(precious) == {"a": b"mine"}
+
+
+def test_a_linked_run_that_a_result_lists_keeps_its_files(tmp_path: Path) -> None:
+    precious = others(tmp_path / "precious", "jobs.csv")
+    to = tmp_path / "out"
+    to.mkdir()
+    write_json(to / "result.json", ResultAbout(scenario="small", leaving=("old",)), own=0)
+    (to / "old").symlink_to(precious)
+    with pytest.raises(ResultError, match="old is a link"):
+        ResultFolder(to, "small", ["kai"])
+    assert contents(precious) == {"jobs.csv": b"mine"}
+
+
+@pytest.mark.parametrize("swapped", ["old", ASIDE])
+def test_a_link_that_is_swapped_in_meanwhile_is_not_followed(
+    tmp_path: Path, small: Scenario, swapped: str
+) -> None:
+    precious = others(tmp_path / "precious", "jobs.csv")
+    to = tmp_path / "out"
+    to.mkdir()
+    write_json(to / "result.json", ResultAbout(scenario="small", leaving=("old",)), own=0)
+    (to / "old").mkdir()
+    with closing(begun(to, "kai")) as folder:
+        (to / swapped).rename(tmp_path / "moved")
+        (to / swapped).symlink_to(precious)
+        with pytest.raises(ResultError, match=f"{swapped} is a link"):
+            end(folder, small, "kai")
+    assert contents(precious)["jobs.csv"] == b"mine"
+
+
+def test_a_run_does_not_begin_behind_a_link_that_is_swapped_in(tmp_path: Path) -> None:
+    precious = others(tmp_path / "precious")
+    others(precious / "kai", "run.json")
+    with closing(ResultFolder(tmp_path / "out", "small", ["kai"])) as folder:
+        folder.aside.rename(tmp_path / "moved")
+        folder.aside.symlink_to(precious)
+        with pytest.raises(ResultError, match=f"{ASIDE} is a link"):
+            RunWriter(folder.of_run("kai"), ("cpu",), code_of)
+    assert contents(precious) == {"kai/run.json": b"mine"}
+
+
+def test_a_linked_folder_may_be_named_and_other_names_of_its_files_keep_their_content(
+    tmp_path: Path, small: Scenario
+) -> None:
+    to = tmp_path / "link"
+    (tmp_path / "real").mkdir()
+    to.symlink_to(tmp_path / "real")
+    run_all(small, to)
+    kept = tmp_path / "kept.json"
+    kept.hardlink_to(to / "result.json")
+    (to / "result.json.part").symlink_to(kept)
+    before = kept.read_bytes()
+    run_all(small, to)
+    assert kept.read_bytes() == before
+    assert read_result(to).about.complete
+
+
+def test_a_page_is_not_written_through_a_link(tmp_path: Path, small: Scenario) -> None:
+    to, mine = tmp_path / "out", tmp_path / "mine"
+    run_all(small, to)
+    mine.write_text("mine")
+    (to / "report.html").symlink_to(mine)
+    ran = run_cli("report", str(to))
+    assert (ran.exit_code, mine.read_text()) == (1, "mine")
+    assert "report.html is a link: remove it" in ran.err
+
+
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(ResultError, match="is a file: name a folder that is new or empty"):
@@ -295,13 +382,11 @@ def test_a_folder_without_results_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_and_leaves_no_run(tmp_path: Path, small: Scenario) -> None:
-    """A device that is always full stands in the place of the table."""
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full on this system")
     folder = tmp_path / "run"
-    folder.mkdir()
-    (folder / "jobs.csv").symlink_to("/dev/full")
-    with pytest.raises(ResultError, match=r"cannot write .*jobs\.csv: No space left on device"):
+    with (
+        full_for("jobs.csv"),
+        pytest.raises(ResultError, match=r"cannot write .*jobs\.csv: No space left on device"),
+    ):
         run_variant(RunOrder(scenario=small, variant="kai", seed=0), folder)
     assert not (folder / "run.json").exists()
 

@@ -124,6 +124,7 @@ BAD_LINES = {
     job("2026-11-09T08:00:00", "Unknown", tres="cpu=many"): "found 'cpu=many', expected such as",
     job("2026-11-09T08:00:00", "Unknown", tres="cpu=4G"): "found 'cpu=4G', expected such as",
     job("2026-11-09T08:00:00", "Unknown", tres="mem=-1G"): "found 'mem=-1G', expected such as",
+    job("2026-11-09T08:00:00", "Unknown", tres="mem=8388608T"): "expected at most 92233720368547",
     "7": "found 1 field, expected 8",
     job("2026-11-09T08:00:00", "Unknown", tres="gres/gpu=1|x"): "found 9 fields, expected 8",
 }

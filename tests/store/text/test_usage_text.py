@@ -107,6 +107,9 @@ BAD_LINES = {
     f'{{"type":"gap","at_ms":{"9" * 5000},"since_ms":4}}': "Integer value out of range",
     '{"type":"capacity","at_ms":1,"amounts":[1]}': "an entry has 1 amounts, but there are 2",
     '{"type":"capacity","at_ms":1,"amounts":[1,-1]}': "-1 of a resource is negative",
+    f'{{"type":"guarantee","at_ms":1,"queue":"a","amounts":[null,{10**22}]}}': (
+        "which is all that Kubernetes can count"
+    ),
 }
 
 

@@ -16,7 +16,13 @@ from fairlead.manifest.load import LoadResult, load
 from fairlead.manifest.text.files import STDIN
 from fairlead.manifest.text.limits import MAX_FILE_BYTES
 from fairlead.model.axes import Amounts
-from fairlead.model.quantity import base_units, parse_quantity, show_amount
+from fairlead.model.quantity import (
+    MAX_QUANTITY,
+    base_units,
+    most_base_units,
+    parse_quantity,
+    show_amount,
+)
 from fairlead.policy.contract import POLICY_NAMES, Settings
 
 
@@ -238,8 +244,9 @@ def _amount(resource: str, text: str) -> int:
         amount, is_exact = base_units(resource, parse_quantity(text))
     except QuantityError as wrong:
         raise click.BadParameter(str(wrong), param_hint="--capacity") from wrong
-    if amount < 0:
-        raise click.BadParameter(f"found {text}, expected 0 or more", param_hint="--capacity")
+    if not 0 <= amount <= most_base_units(resource):
+        expected = f"expected 0 to {MAX_QUANTITY}"
+        raise click.BadParameter(f"found {text}, {expected}", param_hint="--capacity")
     if not is_exact:
         least = show_amount(resource, 1)
         raise click.BadParameter(

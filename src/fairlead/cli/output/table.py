@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from fairlead.explain.text.names import display_width, printable, short_name
+from fairlead.sim.results.csv_cells import safe_text
 
 Column: TypeAlias = tuple[list[str], bool]
 """The cells of a column, the title first, and whether it holds words, which go to the left."""
@@ -146,9 +147,12 @@ def _padded(column: Sequence[str], is_left: bool) -> list[str]:
 def csv_line(cells: Iterable[object]) -> str:
     """Return *cells* as one row of CSV, with its end of line.
 
-    Law: the standard library's reader returns the same cells as texts.
+    Law: the standard library's reader returns the same cells as texts, but for the apostrophe
+    before one that a spreadsheet would take for a formula.
     """
     text = io.StringIO(newline="")
     # Only with this end of line does Python 3.11 quote a carriage return in a name.
-    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    csv.writer(text, lineterminator="\r\n").writerow(
+        safe_text(cell) if isinstance(cell, str) else cell for cell in cells
+    )
     return text.getvalue().removesuffix("\r\n") + "\n"

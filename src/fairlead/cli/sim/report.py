@@ -7,7 +7,7 @@ import click
 from fairlead.cli.input.options import NamedPath
 from fairlead.errors import FairleadError
 from fairlead.explain.text.names import printable
-from fairlead.explain.text.whole_file import is_stream, write_whole
+from fairlead.explain.text.whole_file import is_stream, write_inside, write_whole
 from fairlead.sim.report.make_report import make_report
 from fairlead.sim.report.report_page import ReportPage
 from fairlead.sim.results.about import PAGE_FILE
@@ -60,8 +60,13 @@ def command(result: str, file: str | None, figures: str | None, form: str | None
     if figures is not None:
         _draw(page, Path(figures), form or "svg")
     if file is not None or figures is None:
-        place = Path(result) / PAGE_FILE if file is None else Path(file)
-        write_whole(place, [write_page("report", f"{page.scenario}: simulation report", page)])
+        text = write_page("report", f"{page.scenario}: simulation report", page)
+        if file is None:
+            place = Path(result) / PAGE_FILE
+            write_inside(place, [text])
+        else:
+            place = Path(file)
+            write_whole(place, [text])
         click.echo(f"written: {place}", err=is_stream(place))  # not after the page itself
 
 

@@ -15,7 +15,7 @@ import msgspec
 from fairlead.errors import FairleadError
 from fairlead.explain.figures.drawing import DAY_MS, drawing_with, drawn, finish_panel
 from fairlead.explain.text.names import printable, short_name
-from fairlead.explain.text.whole_file import write_whole
+from fairlead.explain.text.whole_file import write_inside
 from fairlead.model.duration import format_duration
 from fairlead.sim.report.report_page import Points, QueueLines, ReportPage, RunPage, ShownResource
 
@@ -63,7 +63,7 @@ def draw_figures(page: ReportPage, folder: Path, form: str) -> Drawn:
             raise FairleadError(f"cannot make {folder}: {wrong.strerror or wrong}") from wrong
         for name, figure in _figures(page):
             file = folder / f"{name}.{form}"
-            write_whole(file, [drawn(figure, form)])
+            write_inside(file, [drawn(figure, form)])
             files.append(file)
     return Drawn(files=tuple(files), note=_note(missing, form))
 

@@ -14,6 +14,20 @@ STREAMS: Final = ("/dev/stdout", "/dev/stderr")
 OPEN_FILES: Final = ("/dev/fd/", "/proc/")
 
 
+def write_inside(file: Path, parts: Iterable[bytes]) -> None:
+    """Put *parts* into a *file* of our own naming, as `write_whole` does, in a folder of the user.
+
+    A link there leads to what the user did not name, so it is refused; one that comes meanwhile is
+    replaced. Another name of the same file keeps its content.
+    """
+    if file.is_symlink():
+        raise FairleadError(f"{file} is a link: remove it, or write elsewhere")
+    try:
+        _replace(file, parts)
+    except OSError as wrong:
+        raise FairleadError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
+
+
 def write_whole(file: Path, parts: Iterable[bytes]) -> None:
     """Put *parts* into *file*, or leave what was there before.
 
@@ -30,26 +44,37 @@ def write_whole(file: Path, parts: Iterable[bytes]) -> None:
                 there.writelines(parts)
             return
         place = Path(os.path.realpath(file))  # of a link, the file stays where it is
-        beside = place.with_name(f".{token_hex(8)}.part")
         try:
-            coming = beside.open("xb")
-        except PermissionError:
+            _replace(place, parts)
+        except _NoNewFileError:
             with place.open("wb") as there:
                 there.writelines(parts)
-            return
-        try:
-            with coming:
-                _let_the_same_read(coming.fileno(), place)
-                coming.writelines(parts)
-                coming.flush()
-                os.fsync(coming.fileno())
-            beside.replace(place)
-        finally:
-            beside.unlink(missing_ok=True)
     except BrokenPipeError:
         raise  # the reader has enough: that is no fault of the file
     except OSError as wrong:
         raise FairleadError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
+
+
+class _NoNewFileError(PermissionError):
+    """This user may make no file in that folder."""
+
+
+def _replace(place: Path, parts: Iterable[bytes]) -> None:
+    """Write a new file beside *place*, and give it that name at the end."""
+    beside = place.with_name(f".{token_hex(8)}.part")
+    try:
+        coming = beside.open("xb")
+    except PermissionError as wrong:
+        raise _NoNewFileError(*wrong.args) from wrong
+    try:
+        with coming:
+            _let_the_same_read(coming.fileno(), place)
+            coming.writelines(parts)
+            coming.flush()
+            os.fsync(coming.fileno())
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def is_stream(file: Path) -> bool:

@@ -232,9 +232,13 @@ def decode_text(data: bytes, file: str, findings: Findings) -> str | None:
         findings.add("advice", "byte-order-mark", file=file, line=1, message=message, fix=_FIX)
         data = data[len(codecs.BOM_UTF8) :]
     try:
-        return data.decode().replace("\r\n", "\n").replace("\r", "\n")
+        return _with_plain_ends(data.decode())
     except UnicodeDecodeError as error:
-        line = 1 + data.count(b"\n", 0, error.start)
+        line = 1 + _with_plain_ends(data[: error.start].decode()).count("\n")
         message = f"found the byte 0x{data[error.start]:02X}, which is not UTF-8 text"
         findings.add("error", "not-utf8", file=file, line=line, message=message, fix=_FIX)
         return None
+
+
+def _with_plain_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -12,12 +12,12 @@ from sys import intern
 from typing import Any, TypeVar, get_args
 
 from fairlead.errors import DurationError, QuantityError
-from fairlead.manifest.text.limits import MAX_AMOUNT, MAX_DECIMALS, MAX_NUMBER
+from fairlead.manifest.text.limits import MAX_DECIMALS, MAX_NUMBER
 from fairlead.manifest.text.scalar import NumberError, is_written_as_number, number_value
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import Value, describe
 from fairlead.model.duration import parse_duration
-from fairlead.model.quantity import base_units, parse_quantity
+from fairlead.model.quantity import MAX_QUANTITY, base_units, parse_quantity
 
 T = TypeVar("T")
 
@@ -111,12 +111,11 @@ def check_decimals(value: Value, number: Decimal | Fraction) -> None:
 
 def amount_of(value: Value, resource: str) -> tuple[int, bool]:
     """Accept a quantity of *resource*: its base units, and whether nothing was rounded."""
-    amount, is_exact = base_units(resource, quantity_of(value))
-    if abs(amount) > MAX_AMOUNT:
-        message = f"found {describe(value)}, expected less than any cluster has: "
-        message += f"at most {_power_of_ten(MAX_AMOUNT)} base units"
-        raise FieldError("out-of-range", message, "write a smaller amount")
-    return amount, is_exact
+    quantity = quantity_of(value)
+    if abs(quantity) > MAX_QUANTITY:
+        message = f"found {describe(value)}, expected at most {MAX_QUANTITY}, which is all that "
+        raise FieldError("out-of-range", f"{message}Kubernetes can count", "write a smaller amount")
+    return base_units(resource, quantity)
 
 
 def quantity_of(value: Value) -> Fraction:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO
 
 from fairlead.manifest.finding import Findings
@@ -19,9 +20,9 @@ def read_inputs(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each input, folders in the order of their paths.
 
-    In a folder, only files that end in `SUFFIXES` count, hidden ones are passed over, and links
-    to folders are not followed. What cannot be read is reported and left out; what is named
-    several times, by whatever name, is read once.
+    In a folder, only regular files that end in `SUFFIXES` count, hidden ones are passed over, and
+    links to folders are not followed. A pipe or device is read if it is named itself. What cannot
+    be read is reported and left out; what is named several times, by whatever name, is read once.
     """
     seen: set[str] = set()
     for name in names:
@@ -31,11 +32,35 @@ def read_inputs(
                 stream = sys.stdin.buffer if stdin is None else stdin
                 yield from _content("<stdin>", stream, findings)
                 continue
+            opener = None if path == str(Path(name)) else _open_regular
             try:
-                with Path(path).open("rb") as file:
+                with open(path, "rb", opener=opener) as file:
                     yield from _content(_shown(path), file, findings)
+            except _NotRegularError:
+                findings.add(
+                    "warning",
+                    "unreadable",
+                    file=_shown(path),
+                    message="found a pipe, socket or device in a folder; left out",
+                    fix="remove it, or name it itself if it is to be read",
+                )
             except OSError as error:
                 _unreadable(_shown(path), error, findings)
+
+
+class _NotRegularError(Exception):
+    """What a folder holds is neither a file nor a folder."""
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Open what a folder holds, if it is a regular file: a pipe would block, a device may act."""
+    if not S_ISREG(Path(path).stat().st_mode):
+        raise _NotRegularError
+    descriptor = os.open(path, flags | os.O_NONBLOCK)  # it may be a pipe by now
+    if S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise _NotRegularError
 
 
 def _first_named(

@@ -14,9 +14,7 @@ MAX_ALIASED_NODES = 500_000  # values in one file that only aliases repeat
 MAX_NUMBER_LENGTH = 320  # characters; the longest plain integer that fits a double has 309
 MAX_FINDINGS = 10_000  # of each severity; the others are counted
 
-# Numbers. Kubernetes counts up to 2^63 - 1; what is far beyond that is a slip of the pen, and would
-# overflow the doubles in which shares are shown.
-MAX_AMOUNT = 10**30  # base units
+# Numbers. What is far beyond these is a slip of the pen. The bound of amounts is `MAX_QUANTITY`.
 MAX_NUMBER = 10**18  # weights, counts, priorities, and what is written as a plain number
 MAX_DECIMALS = 18  # of a weight or another factor, which are never rounded
 MAX_SHARED_DEVICES = 64  # of one node, of which a pod has a part each; nodes have up to 16

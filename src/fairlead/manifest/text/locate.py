@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import accumulate
 from typing import Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.manifest.text.build import is_merge_key
+from fairlead.manifest.text.line_index import LineIndex
 from fairlead.manifest.text.path import Path
 
 
@@ -95,24 +95,6 @@ def _merge(outline: _Outline) -> None:
             for key, entry in source.entries.items():
                 outline.entries.setdefault(key, entry)
             waiting += reversed(source.merged)
-
-
-_STEP = 4096  # characters; one number is kept for each step
-
-
-class LineIndex:
-    """Counts the line ends before a place. Cost: one look at the text, then bounded."""
-
-    def __init__(self, text: str) -> None:
-        """Index *text*."""
-        self._text = text
-        counts = (text.count("\n", at, at + _STEP) for at in range(0, len(text), _STEP))
-        self._before = list(accumulate(counts, initial=0))
-
-    def line_at(self, at: int) -> int:
-        """Return the line, counted from 0, of the character at *at*."""
-        step = at // _STEP
-        return self._before[step] + self._text.count("\n", step * _STEP, at)
 
 
 SPACE: Final = r"[ \t\n\r]*+"  # as a part of a pattern

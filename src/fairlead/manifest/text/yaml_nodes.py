@@ -6,18 +6,23 @@ texts are for people who know YAML, so the common mistakes get a cure in plain w
 """
 
 import re
-from typing import Any
+from typing import Any, Final
 
 import yaml
+from yaml import Mark
 from yaml._yaml import CParser
-from yaml.nodes import Node, ScalarNode
+from yaml.nodes import MappingNode, Node, ScalarNode
 
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_FILE_NODES, MAX_NODES
+from fairlead.manifest.text.line_index import LineIndex, line_at
 
 UNTAGGED = ""  # a plain word, or a collection: its meaning is ours to decide
 TEXT_TAG = "tag:yaml.org,2002:str"  # quoted, or a block of text
 
 TOO_DEEP = f"found more than {MAX_DEPTH} mappings and lists within each other"
+
+OTHER_BREAKS: Final = "\x85\u2028\u2029"
+"""Ends of lines to the parser, but to neither editors nor us."""
 
 _MAX_LEVELS = MAX_DEPTH + 1  # a scalar may stand one level below the deepest collection
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -75,21 +80,46 @@ def compose_yaml(text: str, tally: Tally) -> Node | None:
 def _compose(text: str, tally: Tally) -> Node | None:
     composer = _Composer(text, min(MAX_NODES, MAX_FILE_NODES - tally.nodes))
     try:
-        return composer.get_single_node()
+        root: Node | None = composer.get_single_node()
     finally:
         tally.nodes += composer.count
+    if root and has_other_breaks(text):
+        _count_lines_again(root, LineIndex(text))
+    return root
+
+
+def has_other_breaks(text: str) -> bool:
+    """Return whether the parser counts more lines in *text* than an editor shows."""
+    return any(line_break in text for line_break in OTHER_BREAKS)
+
+
+def _count_lines_again(root: Node, lines: LineIndex) -> None:
+    """Put every node on the line that an editor shows. Cost: one look at every node."""
+    waiting, seen = [root], {id(root)}  # aliases share nodes, and may make circles
+    while waiting:
+        node = waiting.pop()
+        at = node.start_mark.index
+        node.start_mark = Mark("", at, lines.line_at(at), 0, None, 0)
+        if isinstance(node, ScalarNode):
+            continue
+        pairs = isinstance(node, MappingNode)
+        for child in [each for pair in node.value for each in pair] if pairs else node.value:
+            if id(child) not in seen:
+                seen.add(id(child))
+                waiting.append(child)
 
 
 class _Composer(CParser):
     """The C composer with our tags; it calls the next three methods for every node."""
 
-    __slots__ = ("count", "depth", "most")  # read and written for every node
+    __slots__ = ("count", "depth", "most", "text")  # read and written for every node
 
     def __init__(self, text: str, most: int) -> None:
         super().__init__(text)
         self.depth = 0
         self.count = 0
         self.most = most
+        self.text = text
 
     @staticmethod
     def resolve(kind: type[Node], _value: str | None, implicit: Any) -> str:
@@ -99,7 +129,7 @@ class _Composer(CParser):
         self.depth += 1
         self.count += 1
         if self.depth > _MAX_LEVELS or self.count > self.most:
-            raise self._exceeded(parent.start_mark.line if parent else 0)
+            raise self._exceeded(line_at(self.text, parent.start_mark.index) if parent else 0)
 
     def ascend_resolver(self) -> None:
         self.depth -= 1
@@ -129,9 +159,9 @@ def too_many_in_file(line: int) -> TextError:
 
 def _marked(error: yaml.MarkedYAMLError, text: str) -> TextError:
     mark = error.problem_mark or error.context_mark
-    line = mark.line if mark else 0
-    lines = text.split("\n", line + 1)
-    before = lines[line][: mark.column + 1] if mark and line < len(lines) else ""
+    at = mark.index if mark else 0
+    line = line_at(text, at)
+    before = text[text.rfind("\n", 0, at) + 1 : at + 1]
     if before.endswith("\t") and not before.strip():
         return TextError(
             "tab-indentation", line, "found a tab, expected spaces", "indent with spaces only"
@@ -162,7 +192,7 @@ def _unreadable(text: str) -> TextError:
         return TextError("syntax", 0, "found no valid YAML", "check the file's encoding")
     return TextError(
         "control-character",
-        text.count("\n", 0, found.start()),
+        line_at(text, found.start()),
         f"found the character U+{ord(found[0]):04X}, expected text",
         "remove the character",
     )

@@ -15,7 +15,7 @@ from fairlead.model.duration import format_duration, moment_text
 from fairlead.sim.fields import made_as
 from fairlead.sim.measures.spread import Spread, difference, spread_of
 from fairlead.sim.measures.summary import flat_measures
-from fairlead.sim.report.lower_bounds import UNSTARTED, bound_of, with_mean_bounds
+from fairlead.sim.report.lower_bounds import UNSTARTED, bound_of
 from fairlead.sim.report.measure_rows import RESOURCE, shown_resources
 from fairlead.sim.report.report_page import ShownResource
 from fairlead.sim.report.verdicts import (
@@ -264,8 +264,7 @@ def compare(sides: Sequence[Side]) -> Comparison:
     check_comparable(sides)
     summaries = [{seed: run.summary for seed, run in side.runs.items()} for side in sides]
     measured = [
-        {seed: with_mean_bounds(dict(flat_measures(each))) for seed, each in by_seed.items()}
-        for by_seed in summaries
+        {seed: dict(flat_measures(each)) for seed, each in by_seed.items()} for by_seed in summaries
     ]
     first, *others = measured
     about = next(iter(sides[0].runs.values())).about

@@ -14,6 +14,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from fairlead.errors import ResultError
+from fairlead.sim.results.csv_cells import original_text, safe_text
+from fairlead.sim.results.own_files import OF_RUN, new_file, put_in_place
 
 
 def not_written(path: Path, wrong: OSError) -> ResultError:
@@ -57,13 +59,11 @@ def _sum(path: Path) -> str:
 T = TypeVar("T")
 
 
-def write_json(path: Path, document: Any) -> None:
+def write_json(path: Path, document: Any, own: int = OF_RUN) -> None:
     """Put *document* there; until that is done, what was there before stays."""
     text = msgspec.json.format(msgspec.json.encode(document), indent=2)
-    beside = path.with_name(f"{path.name}.part")
     try:
-        beside.write_bytes(text + b"\n")
-        beside.replace(path)
+        put_in_place(path, text + b"\n", own)
     except OSError as wrong:
         raise not_written(path, wrong) from None
 
@@ -98,6 +98,12 @@ def check_texts(cells: Iterable[Cell]) -> None:
             )
 
 
+def _text(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return safe_text(cell)
+    return "" if cell is None else str(cell)
+
+
 def quoted(texts: Sequence[str]) -> str:
     """Return several cells as they stand in a line, without its end."""
     together = "".join(texts)
@@ -117,14 +123,14 @@ class CsvFile:
         """Begin the file anew with its head."""
         self._path = path
         try:
-            self._stream = path.open("w", encoding="utf-8", newline="")
+            self._stream = new_file(path, OF_RUN, encoding="utf-8", newline="")
         except OSError as wrong:
             raise not_written(path, wrong) from None
         self.add(columns)
 
     def add(self, cells: Sequence[Cell]) -> None:
         """Write one line."""
-        self.add_text(quoted(["" if cell is None else str(cell) for cell in cells]) + "\n")
+        self.add_text(quoted([_text(cell) for cell in cells]) + "\n")
 
     def add_text(self, lines: str) -> None:
         """Write lines that are ready, each with its end; `quoted` makes the texts in them."""
@@ -172,7 +178,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]
                 if len(cells) != len(columns):
                     message = f"found {len(cells)} cells, expected {len(columns)}"
                     raise damaged(path, line, message)
-                yield line, cells
+                yield line, [original_text(cell) for cell in cells]
                 line = lines.line_num + 1
     except OSError as wrong:
         raise not_read(path, wrong) from None

@@ -15,9 +15,11 @@ from fairlead.sim.results.about import (
     SERIES_FILE,
     RunAbout,
 )
+from fairlead.sim.results.csv_cells import FORMULA
 from fairlead.sim.results.eviction_table import COLUMNS as EVICTION_COLUMNS
 from fairlead.sim.results.files import not_written
 from fairlead.sim.results.job_table import job_columns
+from fairlead.sim.results.own_files import new_file
 from fairlead.sim.results.run_writer import COLUMNS as MEASURE_COLUMNS
 from fairlead.sim.results.series_table import COLUMNS as SERIES_COLUMNS
 
@@ -57,6 +59,7 @@ def write_parquet(folder: Path, about: RunAbout) -> None:
 
 
 def _convert(file: Path, types: dict[str, Any]) -> None:
+    import pyarrow.compute
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -64,7 +67,14 @@ def _convert(file: Path, types: dict[str, Any]) -> None:
     convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
     try:
         table = pyarrow.csv.read_csv(file, parse_options=parse, convert_options=convert)
-        pyarrow.parquet.write_table(table, file.with_suffix(".parquet"))
+        for at, column in enumerate(table.column_names):
+            if column in _TEXTS:
+                texts = pyarrow.compute.replace_substring_regex(
+                    table[column], pattern=f"^'('*{FORMULA})", replacement=r"\1"
+                )
+                table = table.set_column(at, column, texts)
+        with new_file(file.with_suffix(".parquet"), 1, "wb") as stream:  # the folder of the run
+            pyarrow.parquet.write_table(table, stream)
     except OSError as wrong:
         raise not_written(file.with_suffix(".parquet"), wrong) from None
 

@@ -68,6 +68,8 @@ def _problems(about: RunAbout) -> Iterator[str]:
     if len(set(about.resources)) < len(about.resources):
         yield "found a resource twice"
     yield from _tree_problems(about.parents)
+    if run_name_problem(about.name) is not None:  # pictures are called so, too
+        yield f"{about.name!r} is no name of a run"
     for name in SUMMED_FILES:
         if name not in about.files:
             yield f"found no sum of {name}"

@@ -10,7 +10,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ from fairlead.sim.results.about import (
     run_name_problem,
 )
 from fairlead.sim.results.files import not_written, read_json, write_json
+from fairlead.sim.results.own_files import a_link, open_below, remove_all
 from fairlead.sim.results.parquet_tables import PARQUET_FILES
 
 _OURS: Final = frozenset({*RUN_FILES, *PARQUET_FILES})
@@ -56,15 +57,30 @@ class ResultFolder:
         try:
             self._is_new = not path.exists()
             _runs_there(path)
+            _check_links(path, self._asked)
             _check_ways(path, self._asked)
-            self.aside.mkdir(parents=True, exist_ok=True)
-            self._hold = _hold(self.aside)
-            before = _runs_there(path)  # another one may have ended until then
-            _empty(self.aside)
-            (path / _BEGUN).unlink(missing_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
+            with ExitStack() as opened:
+                before = self._take(opened)
+                self._opened = opened.pop_all()
         except OSError as wrong:
             raise not_written(path, wrong) from None
         self._about = ResultAbout(scenario=scenario, leaving=before)
+
+    def _take(self, opened: ExitStack) -> tuple[str, ...]:
+        """Keep other processes out, and return the runs that are there."""
+        self._folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        opened.callback(os.close, self._folder)
+        with suppress(FileExistsError):
+            os.mkdir(ASIDE, dir_fd=self._folder)
+        self._hold = _hold(self._folder, self.aside)
+        opened.callback(os.close, self._hold)
+        before = _runs_there(self.path)  # another one may have ended until then
+        _check_links(self.path, before)
+        remove_all(self._hold)
+        with suppress(FileNotFoundError):
+            os.unlink(_BEGUN, dir_fd=self._folder)
+        return before
 
     @property
     def has_ended(self) -> bool:
@@ -86,10 +102,10 @@ class ResultFolder:
         self._write_about(leaving=leaving)
         try:
             for name in leaving:
-                _remove_run(self.path / name)
+                _remove_run(self._folder, self.path / name)
             if not self._ended:
                 _remove_page(self.path / PAGE_FILE)
-            self.of_run(run.name).rename(self.path / run.name)
+            os.rename(run.name, run.name, src_dir_fd=self._hold, dst_dir_fd=self._folder)
         except OSError as wrong:
             raise not_written(self.path / run.name, wrong) from None
         self._ended[run.name] = run.complete
@@ -102,15 +118,15 @@ class ResultFolder:
 
         If none has, the folder is as it was.
         """
-        shutil.rmtree(self.aside, ignore_errors=True)
-        os.close(self._hold)
+        shutil.rmtree(ASIDE, ignore_errors=True, dir_fd=self._folder)
+        self._opened.close()
         if self._is_new and not self._ended:
             with suppress(OSError):  # something was put there meanwhile
                 self.path.rmdir()
 
     def _write_about(self, **facts: Any) -> None:
         self._about = msgspec.structs.replace(self._about, **facts)
-        write_json(self.path / RESULT_FILE, self._about)
+        write_json(self.path / RESULT_FILE, self._about, own=0)
 
 
 RESULTS: Final = "results"
@@ -190,9 +206,16 @@ def _check_ways(path: Path, runs: Iterable[str]) -> None:
             raise ResultError(f"{inside} has other files in it: move them elsewhere")
 
 
-def _hold(folder: Path) -> int:
+def _check_links(path: Path, runs: Iterable[str]) -> None:
+    """Raise `ResultError` for a run that is a link, before anything is simulated."""
+    for name in runs:
+        if (path / name).is_symlink():
+            raise a_link(path / name)
+
+
+def _hold(above: int, folder: Path) -> int:
     """Return what keeps other processes out of *folder*, until it is closed or the process ends."""
-    held = os.open(folder, os.O_RDONLY)
+    held = open_below(above, folder)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -205,26 +228,27 @@ def _hold(folder: Path) -> int:
     return held
 
 
-def _empty(folder: Path) -> None:
-    """Remove what a process left that was killed."""
-    for each in folder.iterdir():
-        if each.is_dir() and not each.is_symlink():
-            shutil.rmtree(each)
-        else:
-            each.unlink()
-
-
-def _remove_run(folder: Path) -> None:
+def _remove_run(above: int, folder: Path) -> None:
     """Remove the files of a run, and its folder unless there is more in it."""
-    for name in _OURS:
-        (folder / name).unlink(missing_ok=True)
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
+    try:
+        opened = open_below(above, folder)
+    except FileNotFoundError:
+        return
+    try:
+        for name in _OURS:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=opened)
+        with os.scandir(opened) as left:
+            is_empty = next(left, None) is None
+    finally:
+        os.close(opened)
+    if is_empty:
+        os.rmdir(folder.name, dir_fd=above)
 
 
 def _remove_page(file: Path) -> None:
     """Remove a report of ours, which would describe what is gone; other files stay."""
-    if not file.is_file():
+    if file.is_symlink() or not file.is_file():
         return
     with file.open("rb") as stream:
         is_ours = _PAGE_MARK in stream.read(_HEAD_BYTES)

@@ -3,6 +3,7 @@
 ``measures.csv`` is the summary flat, a line for each number.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,7 @@ from fairlead.sim.results.eviction_table import COLUMNS as EVICTION_COLUMNS
 from fairlead.sim.results.eviction_table import Phrase, eviction_cells
 from fairlead.sim.results.files import Cell, CsvFile, file_sums, not_written, write_json
 from fairlead.sim.results.job_table import JobTable
+from fairlead.sim.results.own_files import OF_RUN, own_folder
 from fairlead.sim.results.series_table import write_series
 
 COLUMNS: Final = ("scope", "name", "measure", "resource", "value")
@@ -71,7 +73,8 @@ class RunWriter:
         self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / RUN_FILE).unlink(missing_ok=True)
+            with own_folder(folder, OF_RUN) as opened, suppress(FileNotFoundError):
+                os.unlink(RUN_FILE, dir_fd=opened)
         except OSError as wrong:
             raise not_written(folder, wrong) from None
         self._jobs = JobTable(folder / JOBS_FILE, resources)

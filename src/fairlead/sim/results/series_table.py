@@ -10,6 +10,7 @@ from typing import Final
 
 from fairlead.sim.measures.series import KINDS, BucketTable, Series
 from fairlead.sim.results.about import RunAbout
+from fairlead.sim.results.csv_cells import safe_text
 from fairlead.sim.results.files import CsvFile, quoted, read_rows
 
 COLUMNS: Final = ("begin_ms", "queue", "resource", *KINDS, "preemptions", "capacity")
@@ -23,7 +24,7 @@ def write_series(path: Path, series: Series) -> None:
     table = CsvFile(path, COLUMNS)
     begins = series.begins_ms()
     for resource, column in series.capacity().items():
-        names = quoted(("", resource))
+        names = quoted(("", safe_text(resource)))
         lines = zip(begins, column, strict=True)
         table.add_text("".join([f"{begin},{names},,,,,,{amount}\n" for begin, amount in lines]))
     for queue in series.queues:
@@ -36,7 +37,7 @@ def _texts(series: Series, queue: str, begins: list[int]) -> Iterator[str]:
     """Yield the lines of a queue: for each resource what it had, and how often it was evicted."""
     of_queue = series.of_queue(queue)
     for resource in series.resources:
-        names = quoted((queue, resource))
+        names = quoted((safe_text(queue), safe_text(resource)))
         columns = [getattr(of_queue, kind)[resource] for kind in KINDS]
         if not any(map(any, columns)):
             continue
@@ -48,7 +49,7 @@ def _texts(series: Series, queue: str, begins: list[int]) -> Iterator[str]:
                 if held or due or fair or used
             ]
         )
-    names = quoted((queue, ""))
+    names = quoted((safe_text(queue), ""))
     counts = zip(begins, of_queue.evictions, strict=True)
     yield "".join([f"{begin},{names},,,,,{count},\n" for begin, count in counts if count])
 

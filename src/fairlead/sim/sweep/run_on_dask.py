@@ -20,6 +20,7 @@ from fairlead.errors import FairleadError, SimulationError
 from fairlead.sim.results.about import RUN_FILE, RUN_FILES, RunAbout
 from fairlead.sim.results.eviction_table import Phrase
 from fairlead.sim.results.files import not_written
+from fairlead.sim.results.own_files import OF_RUN, put_in_place
 from fairlead.sim.run.run_variant import RunOrder, run_variant
 from fairlead.sim.sweep.run_in_processes import LOOK_EVERY_S
 
@@ -56,7 +57,7 @@ def unpack(run: PackedRun, folder: Path) -> RunAbout:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in sorted(run.files, key=lambda each: each == RUN_FILE):
-            (folder / name).write_bytes(zlib.decompress(run.files[name]))
+            put_in_place(folder / name, zlib.decompress(run.files[name]), OF_RUN)
     except OSError as wrong:
         raise not_written(folder, wrong) from None
     return run.about

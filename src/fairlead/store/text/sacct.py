@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from fairlead.model.axes import QueueName
+from fairlead.model.quantity import MAX_QUANTITY
 from fairlead.store.text.bad_lines import END_OF_TIME_MS, BadLines, check_moment
 from fairlead.usage.entries import Held
 
@@ -101,7 +102,10 @@ def _quantity(item: str, text: str, sizes: Mapping[str, int]) -> Fraction:
     match = _NUMBER.fullmatch(text)
     if match is None or match["suffix"] not in sizes:
         raise ValueError(f"found {item!r}, expected such as cpu=4, mem=16G or gres/gpu=2")
-    return Fraction(match["number"]) * sizes[match["suffix"]]
+    amount = Fraction(match["number"]) * sizes[match["suffix"]]
+    if amount > MAX_QUANTITY:
+        raise ValueError(f"found {item!r}, expected at most {MAX_QUANTITY} in all")
+    return amount
 
 
 @lru_cache(maxsize=4096)  # a start is asked for twice, and tasks of an array begin together

@@ -11,8 +11,9 @@ from typing import Final
 import msgspec
 
 from fairlead.errors import UsageError
+from fairlead.model.quantity import most_base_units
 from fairlead.store.text.bad_lines import END_OF_TIME_MS, BadLines, check_moment
-from fairlead.usage.entries import Entry
+from fairlead.usage.entries import Capacity, Entry, Guarantee, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding
 
@@ -81,6 +82,7 @@ def read_usage(lines: Iterable[str], name: str, *, until_ms: int = END_OF_TIME_M
             check_moment(entry.at_ms, until_ms)
             if getattr(entry, "queue", None) == "":
                 raise ValueError("found a queue without a name")
+            _check_amounts(entry, head.resources)
             ledger.take(entry)
         except (ValueError, UsageError) as mistake:
             bad.add(number, str(mistake), _FIX)
@@ -88,6 +90,17 @@ def read_usage(lines: Iterable[str], name: str, *, until_ms: int = END_OF_TIME_M
         entries.append(entry)
     bad.raise_if_any()
     return UsageText(head=head, entries=entries)
+
+
+def _check_amounts(entry: Entry, resources: tuple[str, ...]) -> None:
+    if not isinstance(entry, Held | Capacity | Guarantee):
+        return
+    for name, amount in zip(resources, entry.amounts, strict=False):
+        if amount is not None and amount > (most := most_base_units(name)):
+            raise ValueError(
+                f"found {amount} of {name}, expected at most {most} base units, which is all that "
+                "Kubernetes can count"
+            )
 
 
 def _line(value: object) -> str:

@@ -242,4 +242,4 @@ def test_the_state_is_shown_as_it_is_until_something_happens(tmp_path: Path) -> 
 def test_texts_are_read_as_files_of_their_names() -> None:
     result = load([], texts=[("one", TWO_QUEUES), ("two", "kind: Quue\napiVersion: x\nspec: [")])
     assert result.read == {"Queue.scheduling.run.ai": 2}
-    assert [(each.file, each.line, each.code) for each in result.findings] == [("two", 4, "syntax")]
+    assert [(each.file, each.line, each.code) for each in result.findings] == [("two", 3, "syntax")]

@@ -21,6 +21,7 @@ from fairlead.manifest.kai.objects import KaiQueueObject, KaiShardObject, QueueD
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, Source
 from fairlead.manifest.text.values import Value, describe
+from fairlead.model.quantity import most_base_units
 from fairlead.model.queue import DEFAULT_PRIORITY
 from fairlead.policy.kai.settings import KaiSettings
 
@@ -81,6 +82,11 @@ def read_kai_amount(
             message = f"found {describe(value)}, expected 0 or more, or -1 for no limit"
             cursor.error(key, "out-of-range", message, "write -1 for no limit")
         return None
+    most = most_base_units(axis)
+    if value * base_units > most:
+        message = f"found {describe(value)}, expected at most {most // base_units}, which is all "
+        cursor.error(key, "out-of-range", f"{message}that Kubernetes can count", "lower it")
+        return most
     whole = int(value)
     if whole == value:
         return whole * base_units

@@ -45,7 +45,9 @@ def lent_quota(tree: QuotaTree, nodes: Sequence[QuotaNode]) -> dict[str, Amounts
                     node.guaranteed, lent[node.name], *standings, strict=True
                 )
             ]
-            lent.update(zip(children, zip(*columns, strict=True), strict=True))
+            # Without an axis there is no column to say how many children there are.
+            parts = zip(*columns, strict=True) if columns else [()] * len(children)
+            lent.update(zip(children, parts, strict=True))
     return lent
 
 
