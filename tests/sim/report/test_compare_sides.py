@@ -45,27 +45,24 @@ def row(comparison: Comparison, scope: str, name: str, measure: str) -> Compared
 
 
 def test_the_difference_is_that_of_pairs_and_its_interval_holds_zero(tmp_path: Path) -> None:
-    """Mean waits of y are 13 s and 10.67 s; of z, which never starts, both are at least 25 s.
+    """Waits of y: means 13 s and 10.67 s; differences -2.33 s, between -6.13 s and 1.46 s.
 
-    The differences of y have the mean -2.33 s, between -6.13 s and 1.46 s; with z it is half.
+    Of the two jobs of b, y and z, z never starts and is 25 s old, so the median is the wait of y.
     """
-    waits = row(compared(tmp_path, (1, 2, 3)), "queue", "b", "wait_at_least/mean_ms")
-    assert [side.mean for side in waits.sides] == [
-        (13_000 + 25_000) / 2,
-        pytest.approx((32_000 / 3 + 25_000) / 2),
-    ]
+    waits = row(compared(tmp_path, (1, 2, 3)), "queue", "b", "wait_at_least/p50_ms")
+    assert [side.mean for side in waits.sides] == [13_000, pytest.approx(32_000 / 3)]
     (difference,) = waits.differences
-    assert difference.mean == pytest.approx(-7_000 / 3 / 2)
-    assert difference.low == pytest.approx(-6_128 / 2, abs=1)
-    assert difference.high == pytest.approx(1_461 / 2, abs=1)
+    assert difference.mean == pytest.approx(-7_000 / 3)
+    assert difference.low == pytest.approx(-6_128, abs=1)
+    assert difference.high == pytest.approx(1_461, abs=1)
     assert difference.runs == 3
     assert not is_sure(difference)
 
 
 def test_with_one_seed_no_interval_is_claimed(tmp_path: Path) -> None:
     comparison = compared(tmp_path, (1,))
-    (difference,) = row(comparison, "queue", "b", "wait_at_least/mean_ms").differences
-    assert difference == Estimate(mean=-1_000, low=None, high=None, runs=1)
+    (difference,) = row(comparison, "queue", "b", "wait_at_least/p50_ms").differences
+    assert difference == Estimate(mean=-2_000, low=None, high=None, runs=1)
     assert all(each.low is None for found in comparison.rows for each in found.sides)
 
 

@@ -82,7 +82,8 @@ def test_a_text_without_submit_times_is_refused_with_the_command_that_helps(
         ("1|soon|5|6|1|cpu=1", "found the time 'soon'"),
         ("1|0|5|6|many|cpu=1", "NNodes: found 'many', expected a whole number"),
         ("1|0|5|6|1|cpu=x", "found 'cpu=x'"),
-        ("1|0|5|6|1|mem=999999999E", "in base units"),
+        ("1|0|5|6|1|mem=999999999E", "expected at most 9223372036854775807 in all"),
+        ("1|0|5|6|1|gres/gpu=9999999999999999", "in base units"),
         ("1|0|5|6|cpu=1", "found 5 fields, expected 6"),
     ],
 )
