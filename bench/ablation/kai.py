@@ -151,6 +151,7 @@ SHORTCUTS: Final[tuple[Shortcut, ...]] = (
     _off("incomplete gangs", 30, (IncrementalIncompleteGangs, "read", _incomplete)),
     # in the rules
     _off("last plan", 20, (_LastPlan, "may_serve", _no)),
+    _off("elastic growth", 25, (PendingJobs, "_plan_growth", _nothing)),
     _off("closed steps", 40, (VictimSteps, "close", _nothing)),
     _off("steps kept", 40, (VictimSteps, "keep", _keep_and_forget)),
     _off("shared evictions", 25, (Evictions, "evict", _evict_all)),

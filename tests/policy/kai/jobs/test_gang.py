@@ -310,6 +310,19 @@ def test_what_starts_next(case: str) -> None:
     assert (run is not None and gang.must_wait(run)) == (facts["waits"] == "yes")
 
 
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_pods_that_start_one_by_one_are_the_next_pods_each_time(case: str) -> None:
+    facts, sets = read(case)
+    gang, run = Gang(job(facts, sets)), run_of(sets)
+    is_known = facts["is"] != "below" and facts["some"] == "-"
+    expected: list[PodId] = []
+    pods = dict(run.pods) if run else {}
+    while is_known and (found := gang.next_pods(run_with(pods))):
+        expected += found
+        pods |= {pod: Placed("n", 0, "running") for pod in found}
+    assert gang.one_by_one(run) == tuple(expected)
+
+
 def test_pods_are_listed_in_the_order_in_which_they_start() -> None:
     table = """
         set  group  order  pods

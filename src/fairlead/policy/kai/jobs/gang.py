@@ -133,6 +133,18 @@ class Gang:
                     return pod
         return None
 
+    def one_by_one(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
+        """Return all pods that would start one after the other, as far as that is known now.
+
+        It is known if a job has its minimums and all of its groups are needed: then no pod that
+        gets a place changes the next one. Law: after each of them got its place, `next_pods`
+        returns the following one, and at last none.
+        """
+        if self._choice is not None or self.fullness(run) == Fullness.BELOW:
+            return ()
+        placed = {*(run.pods if run else ()), *away}
+        return tuple([pod for group in self.groups for pod in group.pods if pod not in placed])
+
     def minimum(self) -> int:
         """Return how many pods the job needs, all groups together."""
         return sum([group.minimum for group in self.groups])

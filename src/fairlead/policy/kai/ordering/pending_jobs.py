@@ -2,6 +2,9 @@
 
 Order inside a queue: higher priority, then further below the minimum, then older, then name. A job
 that got some of its pods and can start more takes its new position in that order.
+
+An elastic job may have thousands of pods beyond its minimum and starts one of them in each turn.
+Their order is computed once, when the job has its minimum, not in every turn.
 """
 
 from bisect import bisect_left
@@ -15,7 +18,7 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.jobs.alike import JobClass, JobClasses
-from fairlead.policy.kai.jobs.gang import Gang
+from fairlead.policy.kai.jobs.gang import Fullness, Gang
 from fairlead.policy.kai.ordering.pending_queues import (
     ClassSummary,
     JobKey,
@@ -59,6 +62,8 @@ class PendingJobs:
         self._changed: set[QueueName] = set()  # their heaps differ from the added queues
         self._classes: dict[QueueName, dict[JobClass, list[JobKey]]] = {}  # of changed queues
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
+        # Jobs that grow one by one, and their pods after the next one, the last of all first.
+        self._growing: dict[WorkloadName, list[PodId]] = {}
         self._unready: dict[QueueName, list[WorkloadName]] = {}  # where it differs from the queue
         self.beyond_depth: list[WorkloadName] = []
 
@@ -190,14 +195,24 @@ class PendingJobs:
     def renew_first(self, queue: QueueName) -> None:
         """Give the first job of *queue*, which got its next pods, its new position.
 
-        Cost: a look at each pod of the job.
+        While jobs have turns their pods get places and lose none. Law: position and next pods are
+        those that its gang gives. Cost: a look at each pod of the job; none once it grows one by
+        one.
         """
         heap = self._own_heap(queue)
         name = heappop(heap)[-1]
         self._classes.pop(queue, None)
-        self._next[name] = self._pods_now(name)
+        rest = self._growing.get(name)
+        if rest is None:
+            self._next[name] = self._pods_now(name)
+            if self._next[name]:
+                heappush(heap, self._key(name))
+                self._plan_growth(name)
+            return
+        assert self._next[name][0] in self._state.runs[name].pods, "it has got its next pod"
+        self._next[name] = (rest.pop(),) if rest else ()
         if self._next[name]:
-            heappush(heap, self._key(name))
+            heappush(heap, job_order_key(self._state.workloads[name], Fullness.ABOVE))
 
     def update(self, names: Iterable[WorkloadName]) -> None:
         """Note that pods of *names* got or lost places, so that they start less or more.
@@ -211,6 +226,7 @@ class PendingJobs:
             if len(keys) == len(heap):
                 continue
             self._next[name] = self._pods_now(name)
+            self._growing.pop(name, None)
             self._put(queue, [*keys, self._key(name)] if self._can_start(name) else keys)
 
     def gang(self, name: WorkloadName) -> Gang:
@@ -294,6 +310,12 @@ class PendingJobs:
             self._changed.add(queue)
             self._heaps[queue] = self._heaps[queue].copy()
         return self._heaps[queue]
+
+    def _plan_growth(self, name: WorkloadName) -> None:
+        """Remember in which order a job will grow, if that is known by now."""
+        known = self.gang(name).one_by_one(self._state.runs.get(name), self._away(name))
+        if known:
+            self._growing[name] = list(reversed(known[1:]))
 
     def _away(self, name: WorkloadName) -> Set[PodId]:
         evicted, held = self._evicted.get(name), self._held.get(name)
