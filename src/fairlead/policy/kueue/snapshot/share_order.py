@@ -59,17 +59,18 @@ class ShareOrder:
         """
         changed, self._changed = self._changed, set()
         changed.update(map(QueueName, self._tree.changes()))
-        # Nodes above may not notice now, but have other candidates, or would notice less later.
-        for name in tuple(changed):
-            parent = self._parents[name]
-            while parent is not None and parent not in changed:
-                changed.add(parent)
-                parent = self._parents[parent]
+        parents, above = self._parents, set(changed)
         for name in changed:
+            parent = parents[name]
+            if parent is not None:
+                for siblings in self._siblings.get(parent, {}).values():
+                    siblings.stale.add(name)
+            # Nodes above may not notice now, but would notice less or more later.
+            while parent is not None and parent not in above:
+                above.add(parent)
+                parent = parents[parent]
+        for name in above:
             self._without.pop(name, None)
-            parent = self._parents[name]
-            for siblings in self._siblings.get(parent, {}).values() if parent else ():
-                siblings.stale.add(name)
 
     def changed(self, queue: QueueName) -> None:
         """Note that other workloads of *queue* are admitted, though perhaps with the same usage."""
@@ -122,8 +123,7 @@ class ShareOrder:
             return None
         workloads = self._admitted.get(name)
         if workloads is None:
-            # With two flavors a cohort may borrow and have no candidate for what is needed.
-            return cohort_entry(rank, name) if self.below(name, candidate_filter) else None
+            return cohort_entry(rank, name)
         if not tree.borrows_any(name, candidate_filter.need):
             return None
         matching = workloads.matching(candidate_filter).workloads
