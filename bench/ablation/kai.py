@@ -16,6 +16,7 @@ from fairlead.policy.kai.incremental.sources import (
     IncrementalIncompleteGangs,
 )
 from fairlead.policy.kai.jobs.stale_gangs import find_incomplete
+from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
 from fairlead.policy.kai.policy import _LastPlan
 from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBound, MoveBounds

@@ -12,7 +12,7 @@ from fairlead.policy.kueue.incremental.snapshot import LoggedSnapshot
 from fairlead.policy.kueue.pending.queue import PendingQueue
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads
-from fairlead.policy.kueue.snapshot.share_order import ShareOrder, cohort_entry
+from fairlead.policy.kueue.snapshot.share_order import ShareOrder
 
 
 def _no(*_args: Any, **_named: Any) -> bool:
@@ -48,13 +48,6 @@ def _forget_shares(self: ShareOrder) -> None:
     self._siblings.clear()
     self._without.clear()
     _refresh(self)
-
-
-def _with_empty_cohorts(self: ShareOrder, name: Any, candidate_filter: Any) -> Any:
-    if name in self._admitted:
-        return _entry(self, name, candidate_filter)
-    rank = self._tree.rank(name)
-    return cohort_entry(rank, name) if self._tree.is_borrowing(name) else None
 
 
 def _read_anew(self: DemandReader, workload: Any, rules: Any) -> Any:
@@ -103,11 +96,6 @@ SHORTCUTS: Final = (
     ),
     Shortcut("known linear queues", 4, (Replacement(LoggedSnapshot, "is_linear", _is_linear),)),
     Shortcut("kept order of shares", 60, (Replacement(ShareOrder, "refresh", _forget_shares),)),
-    Shortcut(
-        "no cohorts without candidates",
-        2,
-        (Replacement(ShareOrder, "_entry", _with_empty_cohorts),),
-    ),
     Shortcut(
         "known candidates",
         30,

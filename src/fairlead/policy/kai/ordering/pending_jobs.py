@@ -46,10 +46,10 @@ class PendingJobs:
     ) -> None:
         """Begin without jobs. Of each queue at most the first *depth* jobs are taken; None: all.
 
-        Pods that were
-        *evicted* in this cycle are not pending: they are terminating. *source* has the pending jobs
-        of the state; None: they are read here. A job with *held* pods is not pending there, but its
-        other pods may become so: a victim of a scenario may get its place back.
+        Pods that were *evicted* in this cycle are not pending: they are terminating. *source* has
+        the pending jobs of the state; None: they are read here. A job with *held* pods is not
+        pending there, but its other pods may become so: a victim of a scenario may get its place
+        back.
         """
         self._state = state
         self._depth = depth
