@@ -15,7 +15,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodKey, Workload
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
-from tests.policy.elastic_quota.plan_world import cluster, plan, told
+from tests.policy.elastic_quota.plan_world import cluster, decided, plan, told
 from tests.policy.elastic_quota.random_world import (
     AXES,
     NOW_MS,
@@ -159,3 +159,16 @@ def test_a_pod_that_could_not_start_then_preempts_none() -> None:
         "name of asks on priority\na1 a 1 n1 10\na2 a 2 - 1000\nb1 b 2 - 10",
     )
     assert told(plan(state)) == ["wait a2: WouldPreemptInVain", "start b1 on n2: WithinMin"]
+
+
+def test_a_pod_held_back_names_the_one_that_takes_its_quota() -> None:
+    """The last one served asks for nothing and takes nothing, so a2 does not give way to it."""
+    state = cluster(
+        "of min max\na 1 2\nb 2 -",
+        "name has\nn1 2\nn2 2",
+        "name of asks on priority\na1 a 1 n1 10\na2 a 2 - 1000\nb1 b 2 - 10\nf1 free 0 - 1",
+    )
+    planned = plan(state)
+    assert told(planned)[1:] == ["start b1 on n2: WithinMin", "start f1 on n1: WithoutQuota"]
+    assert decided(planned, "a2").reason.code == "WouldPreemptInVain"
+    assert decided(planned, "a2").reason.names == ("b1",)

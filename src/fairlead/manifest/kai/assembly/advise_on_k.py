@@ -1,9 +1,11 @@
 """Advice on k, the weight of past use: with which k jobs that are there get their turn.
 
 Among siblings of one priority that all want more, a queue with the part w of their weights and the
-part u of the cluster's past use counts with max(0, w + k(w - u)). In the worst case for a queue
-that used nothing, one sibling, the lightest, used all that their parent has, P of the cluster, and
-the others wait like itself. With w_h for that sibling all of them together count with
+part u of the cluster's past use counts with max(0, w + k(w - u)). For a queue that used nothing it
+is best if the others used as much as they can: P of the cluster, which is the largest sum of their
+jobs within what their parent has. With jobs of 7 GPUs on 8 that is 7/8. If jobs of some of them are
+not known, it is all that the parent has. Here one of them, the lightest, used all that, and the
+others wait like the queue itself. With w_h for that sibling all of them together count with
 
     S = (1 + k)(1 - w_h) + max(0, (1 + k)w_h - kP)
 
@@ -13,13 +15,16 @@ beyond its own quota it takes
 
     k >= (n - ow) / (ow - n(1 - P))
 
-and at the top, where P is 1, k >= n/(ow) - 1. Shares are whole GPUs: of two siblings the one with
-the larger fraction gets the last one, so half a GPU less is enough; of more, it depends on the
-fractions of all, so n is asked for in full.
+and where P is 1, k >= n/(ow) - 1. That much is necessary: the siblings together never count with
+less than (1 + k) - kP, however they used P, so with a smaller k the queue is never entitled to n.
+It is not sufficient, since the siblings may have used less. Shares are whole GPUs: of two siblings
+the one with the larger fraction gets the last one, so half a GPU less is enough; of more, it
+depends on the fractions of all, so n is asked for in full.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from fractions import Fraction
+from math import gcd
 from typing import Final, NamedTuple
 
 from fairlead.manifest.finding import Findings
@@ -32,6 +37,7 @@ from fairlead.manifest.text.path import Path, quote
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.quantity import scale_of
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import Workload
 
 _LEAST_K: Final = Fraction(1, 10**9)  # past use is known to nine decimals
 _GPU: Final = KAI_AXES.index("gpu")
@@ -47,17 +53,17 @@ class Contest(NamedTuple):
     siblings: int  # itself included
     rest: Fraction  # o: beyond all quotas
     quota: Fraction
-    parent_part: Fraction  # P: what the parent has of the cluster
+    used: Fraction  # P: the most that the jobs of the others can hold of the cluster
 
     @property
     def most(self) -> Fraction:
-        """The GPUs that no k takes it beyond, in the worst case."""
-        others = 1 - min(self.lightest, self.parent_part)
+        """The GPUs that no k takes it beyond while others wait like it."""
+        others = 1 - min(self.lightest, self.used)
         return self.quota + (self.rest * self.part / others if others else self.rest)
 
     def entitled(self, k: Fraction) -> Fraction:
-        """Return its GPUs in the worst case, before they are rounded."""
-        held = max(Fraction(0), (1 + k) * self.lightest - k * self.parent_part)
+        """Return its GPUs after the others used the most, before they are rounded."""
+        held = max(Fraction(0), (1 + k) * self.lightest - k * self.used)
         total = (1 + k) * (1 - self.lightest) + held
         return self.quota + self.rest * (1 + k) * self.part / total
 
@@ -66,12 +72,12 @@ class Contest(NamedTuple):
         return gpus - Fraction(1, 2) if self.siblings == _TWO else gpus
 
     def least_k(self, gpus: Fraction) -> Fraction | None:
-        """Return with which k it is entitled to *gpus* in the worst case; None: with no k."""
+        """Return the k below which it is never entitled to *gpus*; None: no k is enough."""
         beyond = self.needed(gpus) - self.quota
         plain = self.rest * self.part
         if beyond <= plain:
             return Fraction(0)
-        gained = plain - beyond * (1 - self.parent_part)
+        gained = plain - beyond * (1 - self.used)
         if self.needed(gpus) > self.most or gained <= 0:
             return None
         return (beyond - plain) / gained
@@ -106,9 +112,11 @@ def advise_on_k(
         _report(
             usage,
             f"found k = {exact_decimal(k):g}, with which {quote(contest.queue)} is entitled to "
-            f"{_rounded(contest.entitled(k))} GPUs while its siblings want more too, and "
-            f"{quote(job)} needs {_rounded(gpus)}: it can wait for ever, however little was used",
-            f"write {_rounded_up(least)} or more",
+            f"{_rounded(contest.entitled(k))} GPUs at most while its siblings want more too, and "
+            f"{quote(job)} needs {_rounded(gpus)}: it can never win them back from siblings, "
+            "however little its queue used",
+            f"write {_rounded_up(least)} or more; with less than about {_rounded(least)} it can "
+            "never, with more it can if its siblings used enough",
             findings,
         )
 
@@ -149,17 +157,56 @@ def _jobs(state: ClusterState) -> Iterator[tuple[WorkloadName, QueueName, Fracti
         workload = state.workloads[name]
         if not workload.preemptible:
             continue  # it may hold quota only, on which k has no effect
-        requests = sorted(
-            (state.axes.charge(state.resources, pods.requests)[_GPU], pods.count)
-            for pods in workload.pod_sets
-        )
-        left, needed = workload.min_count, 0
-        for request, count in requests:
-            started = min(left, count)
-            needed += request * started
-            left -= started
+        needed = _needed(workload, state)
         if needed:
             yield name, workload.queue, _gpus(needed)
+
+
+def _needed(workload: Workload, state: ClusterState) -> int:
+    """Return what the fewest pods request with which *workload* starts."""
+    left, needed = workload.min_count, 0
+    for request, count in sorted(_requests(workload, state)):
+        started = min(left, count)
+        needed += request * started
+        left -= started
+    return needed
+
+
+def _requests(workload: Workload, state: ClusterState) -> list[tuple[int, int]]:
+    """Return what a pod of each set requests, and how many there are."""
+    return [
+        (state.axes.charge(state.resources, pods.requests)[_GPU], pods.count)
+        for pods in workload.pod_sets
+    ]
+
+
+def _job_sizes(state: ClusterState) -> dict[str, set[int]]:
+    """Return what one job of each queue, or of a queue below it, can hold.
+
+    Pods that a job may do without count on their own: no sum that can be held is left out.
+    """
+    found: dict[str, set[int]] = {}
+    for workload in state.workloads.values():
+        sizes = {_needed(workload, state)}
+        if workload.min_count < workload.pod_count():
+            sizes.update(request for request, _ in _requests(workload, state))
+        for name in state.path(workload.queue):
+            found.setdefault(name, set()).update(sizes - {0})
+    return found
+
+
+def _most_held(sizes: Set[int], has: int) -> int:
+    """Return the largest sum within *has* of any number of jobs of these *sizes*."""
+    unit = gcd(*sizes)
+    most = has // unit
+    within = (1 << most + 1) - 1
+    sums = 1  # bit n: n units can be held
+    for size in sizes:
+        step = size // unit
+        while step <= most:
+            sums |= sums << step & within
+            step *= 2
+    return (sums.bit_length() - 1) * unit
 
 
 def _on_the_way(
@@ -177,6 +224,7 @@ def _contests(queues: Sequence[KaiQueueObject], state: ClusterState) -> dict[str
     An inner queue divides what it is entitled to without past use while its own siblings want more.
     """
     total = _gpus(state.total()[_GPU])
+    sizes = _job_sizes(state)
     children: dict[str, list[KaiQueueObject]] = {}
     for queue in queues:
         children.setdefault(queue.parent, []).append(queue)
@@ -185,37 +233,62 @@ def _contests(queues: Sequence[KaiQueueObject], state: ClusterState) -> dict[str
     for parent in ["", *state.tree_order()]:
         siblings = children.get(parent, [])
         for queue in siblings:
-            contest = _contest(queue, siblings, has[parent], total)
+            rivals = _rivals(queue, siblings)
+            held = _held_by_rivals(rivals, has[parent], sizes)
+            used = held / total if total else held
+            contest = _contest(queue, siblings, rivals, has[parent], used)
             if contest is not None:
                 found[queue.name] = contest
             has[queue.name] = has[parent] if contest is None else contest.entitled(Fraction(0))
     return found
 
 
-def _contest(
-    queue: KaiQueueObject, siblings: Sequence[KaiQueueObject], has: Fraction, total: Fraction
-) -> Contest | None:
-    """Return the contest of *queue* for the GPUs that its parent *has*; None: it has no rival."""
-    rivals = [
-        Fraction(each.weights["gpu"])
+def _rivals(queue: KaiQueueObject, siblings: Sequence[KaiQueueObject]) -> list[KaiQueueObject]:
+    return [
+        each
         for each in siblings
         if each.priority == queue.priority and each.weights["gpu"] > 0 and each is not queue
     ]
+
+
+def _held_by_rivals(
+    rivals: Sequence[KaiQueueObject], has: Fraction, sizes: Mapping[str, Set[int]]
+) -> Fraction:
+    """Return the GPUs that jobs of *rivals* can hold together of what their parent *has*.
+
+    It is all of them where a rival has no jobs now, or none that fits.
+    """
+    known: list[Set[int]] = [sizes.get(each.name, frozenset()) for each in rivals]
+    if not known or not all(known):
+        return has
+    together = frozenset[int]().union(*known)
+    return _gpus(_most_held(together, int(has * scale_of("gpu")))) or has
+
+
+def _contest(
+    queue: KaiQueueObject,
+    siblings: Sequence[KaiQueueObject],
+    rivals: Sequence[KaiQueueObject],
+    has: Fraction,
+    used: Fraction,
+) -> Contest | None:
+    """Return the contest of *queue* for the GPUs that its parent *has*; None: it has no rival."""
     quotas = [each.guaranteed["gpu"] for each in siblings]
     quota = queue.guaranteed["gpu"]
     own = Fraction(queue.weights["gpu"])
     if not rivals or own <= 0 or quota is None or has <= 0:
         return None
-    weights = own + sum(rivals)
+    weights_of_rivals = [Fraction(each.weights["gpu"]) for each in rivals]
+    weights = own + sum(weights_of_rivals)
     taken = sum((has if each is None else _gpus(each) for each in quotas), Fraction(0))
     return Contest(
         queue=queue.name,
         part=own / weights,
-        lightest=min(rivals) / weights,
+        lightest=min(weights_of_rivals) / weights,
         siblings=1 + len(rivals),
         rest=max(Fraction(0), has - taken),
         quota=_gpus(quota),
-        parent_part=has / total,
+        used=used,
     )
 
 
