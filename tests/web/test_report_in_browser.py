@@ -95,6 +95,26 @@ def test_a_partial_result_is_marked(browser: Page, report: Path) -> None:
     assert count(browser, ".badge") == 1
 
 
+def test_waits_are_lower_bounds_where_a_job_never_started(browser: Page, report: Path) -> None:
+    """Of b, y waited for 12 s, and z, which never started, is 25 s old at the end; x started."""
+    browser.open(report)
+    y, z = "\u2265\u200912s", "\u2265\u200925s"
+    assert cells(browser, "The runs side by side", "first")[3:5] == [y, z]
+    assert cells(browser, "Who got what", "b")[-3:-1] == [y, z]
+    assert cells(browser, "Who got what", HOSTILE)[-3:-1] == ["0s", "0s"]
+    assert cells(browser, "How long jobs waited", "b")[-5:] == [y, z, z, z, "1"]
+    assert cells(browser, "How long jobs waited", HOSTILE)[-5:] == ["0s", "0s", "0s", "0s", "0"]
+
+
+def cells(browser: Page, table: str, name: str) -> list[str]:
+    """Return what stands in the row of a table that begins with *name*."""
+    rows = f"[...document.querySelectorAll('[aria-label=\"{table}\"] tr')]"
+    texts = "[...each.cells].map(cell => cell.textContent)"
+    found = browser.run(f"{rows}.map(each => {texts}).find(each => each[0] === {name!r})")
+    assert isinstance(found, list)
+    return found
+
+
 # How many days a run has from 2026-01-05 on, and what stands at its first and its last mark: weeks
 # and half years are counted from the first day of 1970, years begin with themselves.
 AXES = {

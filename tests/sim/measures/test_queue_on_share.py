@@ -1,8 +1,15 @@
 """The model of a queue alone on its share."""
 
 from math import inf
+from weakref import WeakSet
 
 from fairlead.sim.measures.queue_on_share import JobOnShare, QueueOnShare
+
+
+class WeakJob(JobOnShare):
+    """A job of which can be seen whether it is still kept."""
+
+    __slots__ = ("__weakref__",)
 
 
 def queue(due: int, *jobs: JobOnShare) -> QueueOnShare:
@@ -55,3 +62,24 @@ def test_scarcest_resource_sets_the_speed() -> None:
     model = QueueOnShare((8, 1))
     model.add(0, job)
     assert model.ends_ms(0, job) == 20
+
+
+def test_a_job_that_is_done_is_not_kept_behind_one_that_never_ends() -> None:
+    """Of 16, x requests 20 for ever: a job behind it has no end here, but is done in the cluster.
+
+    When x is gone too, the next one does not wait, and has all that it requests.
+    """
+    x, z = JobOnShare((20,), inf), JobOnShare((2,), 10)
+    model = queue(16, x)
+    kept = WeakSet[WeakJob]()
+    for at_ms in range(100):
+        y = WeakJob((1,), 5)
+        kept.add(y)
+        model.add(at_ms, y)
+        assert model.ends_ms(at_ms, y) == inf
+        model.remove(at_ms, y)
+    del y
+    assert not kept
+    model.remove(100, x)
+    model.add(100, z)
+    assert model.ends_ms(105, z) == 110

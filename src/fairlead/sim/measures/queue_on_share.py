@@ -9,7 +9,7 @@ border between the two; in between each job goes on at a constant rate.
 The model does not know what the cluster does, but when a job is really done it leaves the model.
 """
 
-from collections import deque
+from collections import OrderedDict
 from math import inf
 from operator import add, le, sub
 
@@ -19,7 +19,7 @@ from fairlead.model.axes import Amounts
 class JobOnShare:
     """One job in the model; a share served in full for ``left_ms`` more completes it."""
 
-    __slots__ = ("ends_ms", "is_gone", "left_ms", "needs", "requested")
+    __slots__ = ("ends_ms", "left_ms", "needs", "requested")
 
     def __init__(self, requested: Amounts, run_ms: float) -> None:
         """*requested* by all its pods."""
@@ -27,7 +27,6 @@ class JobOnShare:
         self.needs = [(at, amount) for at, amount in enumerate(requested) if amount]
         self.left_ms = run_ms
         self.ends_ms: float | None = None  # when it is done if it is served in full until then
-        self.is_gone = False
 
 
 class QueueOnShare:
@@ -41,7 +40,7 @@ class QueueOnShare:
         self._due = due
         self._free: list[int] = [*due]  # by jobs that are served in full
         self._full: dict[JobOnShare, float] = {}  # with the end of each
-        self._rest: deque[JobOnShare] = deque()
+        self._rest: OrderedDict[JobOnShare, None] = OrderedDict()  # any may leave, in O(1)
         self._rate = 0.0  # of the first of the rest, as a part of full speed
         self._first_ends_ms = inf  # it, at that rate
         self._next_ms = inf  # the first of all that are served, while any job waits
@@ -52,7 +51,7 @@ class QueueOnShare:
         if self._rest or not all(map(le, job.requested, self._free)):
             self._pass_until(at_ms)
         self._now_ms = at_ms
-        self._rest.append(job)
+        self._rest[job] = None
         self._fill()
 
     def remove(self, at_ms: int, job: JobOnShare) -> None:
@@ -62,9 +61,8 @@ class QueueOnShare:
         if job in self._full:
             self._release(job)
         else:
-            job.is_gone = True
-        if self._rest:
-            self._fill()
+            self._rest.pop(job, None)
+        self._fill()
 
     def set_due(self, at_ms: int, due: Amounts) -> None:
         """Let the share be *due* from now on. Cost: jobs that it moves across the border."""
@@ -75,7 +73,8 @@ class QueueOnShare:
             job, ends_ms = next(reversed(self._full.items()))
             self._release(job)
             job.left_ms, job.ends_ms = ends_ms - at_ms, None
-            self._rest.appendleft(job)
+            self._rest[job] = None
+            self._rest.move_to_end(job, last=False)
         if self._rest:
             self._fill()
 
@@ -90,13 +89,14 @@ class QueueOnShare:
 
     def _foreseen_ms(self, job: JobOnShare) -> float:
         """Return the end of a job that waits; it and those before it are served in a copy."""
+        if self._next_ms == inf:
+            return inf  # no job ends that is served, so none that waits is ever served
         model = QueueOnShare(self._due)
         model._free, model._full = self._free.copy(), self._full.copy()
         model._now_ms = self._now_ms
         for each in self._rest:
-            if not each.is_gone:
-                last = JobOnShare(each.requested, each.left_ms)
-                model._rest.append(last)
+            last = JobOnShare(each.requested, each.left_ms)
+            model._rest[last] = None
             if each is job:
                 break
         model._fill()
@@ -116,7 +116,7 @@ class QueueOnShare:
             for job in [job for job, ends_ms in full.items() if ends_ms <= self._now_ms]:
                 self._release(job)
             if self._first_ends_ms <= self._now_ms:
-                self._rest.popleft().ends_ms = self._now_ms
+                self._rest.popitem(last=False)[0].ends_ms = self._now_ms
             self._fill()
         self._pass(at_ms)
 
@@ -124,21 +124,20 @@ class QueueOnShare:
         """Let time pass in which no job is done, but at its end."""
         self._now_ms = at_ms
         if self._rate:
-            self._rest[0].left_ms = (self._first_ends_ms - at_ms) * self._rate
+            next(iter(self._rest)).left_ms = (self._first_ends_ms - at_ms) * self._rate
 
     def _fill(self) -> None:
         """Serve as many jobs in full as there is enough for, and the next one with the rest."""
         rest, free = self._rest, self._free
         self._rate, self._first_ends_ms = 0.0, inf
         while rest:
-            first = rest[0]
-            if not first.is_gone:
-                rate = min([free[at] / amount for at, amount in first.needs], default=1.0)
-                if rate < 1:
-                    break
-                first.ends_ms = self._full[first] = self._now_ms + first.left_ms
-                self._free = free = list(map(sub, free, first.requested))
-            rest.popleft()
+            first = next(iter(rest))
+            rate = min([free[at] / amount for at, amount in first.needs], default=1.0)
+            if rate < 1:
+                break
+            first.ends_ms = self._full[first] = self._now_ms + first.left_ms
+            self._free = free = list(map(sub, free, first.requested))
+            del rest[first]
         if rest:
             if rate:
                 self._rate = rate

@@ -79,19 +79,21 @@ _OF_JOBS: Final = (
     _Column("wait_p90", "Wait, p90", "ms", ("wait/p90_ms",), "90 % waited no longer"),
     _Column("wait_p99", "Wait, p99", "ms", ("wait/p99_ms",), "99 % waited no longer"),
     _Column("wait_max", "Wait, longest", "ms", ("wait/max_ms",), "no job waited longer"),
-    _Column(
-        "wait_at_least_mean",
-        "Wait at least, mean",
-        "ms",
-        ("wait_at_least/mean_ms",),
-        "of all jobs: one that never started waited until the end at least",
-    ),
-    _Column(
-        "wait_at_least_p90",
-        "Wait at least, p90",
-        "ms",
-        ("wait_at_least/p90_ms",),
-        "of all jobs: one that never started waited until the end at least",
+    *(
+        _Column(
+            f"wait_at_least_{key}",
+            f"Wait at least, {title}",
+            "ms",
+            (f"wait_at_least/{key}_ms",),
+            "of all jobs: one that never started waited until the end at least",
+        )
+        for key, title in (
+            ("mean", "mean"),
+            ("p50", "p50"),
+            ("p90", "p90"),
+            ("p99", "p99"),
+            ("max", "longest"),
+        )
     ),
     _Column(
         "slowdown_mean",

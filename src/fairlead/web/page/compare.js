@@ -29,7 +29,7 @@ class ComparePage extends ChosenPage {
 
   /** The mean of a side; a lower bound where jobs never started. */
   ofSide(found, at) {
-    return (found.at_least[at] ? "\u2265\u2009" : "") + this.text(found, found.sides[at].mean);
+    return (found.at_least[at] ? AT_LEAST : "") + this.text(found, found.sides[at].mean);
   }
 
   inForm(form, found, value) {

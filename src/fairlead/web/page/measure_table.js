@@ -17,11 +17,10 @@ function measuresSection(report) {
     const rows = found.rows.filter((each) => each.name.toLowerCase().includes(sought));
     count.textContent = sought ? `${rows.length} of ${found.rows.length}` : "";
     if (sorted.key !== null) rows.sort((one, other) => inOrder(report, one, other, sorted));
-    const columns = report.page.columns.filter((column) =>
-      rows.some((each) => {
-        const value = report.cell(each, column.key);
-        return value !== null && value !== undefined;
-      }),
+    const columns = report.page.columns.filter(
+      ({ key }) =>
+        !key.startsWith(WAIT_AT_LEAST) && // they are shown as the waits
+        rows.some((each) => report.text(each, key) !== NOTHING),
     );
     const head = (key, title, meaning) =>
       element(
@@ -56,7 +55,7 @@ function measuresSection(report) {
         rows.map((each) =>
           row([
             nameOf(report, each.name),
-            ...columns.map((column) => formText(column.form, report.cell(each, column.key))),
+            ...columns.map((column) => report.text(each, column.key)),
           ]),
         ),
         "Table of measures",
@@ -119,7 +118,7 @@ function searchBox(report, draw) {
 /** Numbers by size, names by letters; what is not defined comes last either way. */
 function inOrder(report, one, other, { key, isUp }) {
   const [a, b] =
-    key === "" ? [one.name, other.name] : [report.cell(one, key), report.cell(other, key)];
+    key === "" ? [one.name, other.name] : [report.shown(one, key), report.shown(other, key)];
   const [hasA, hasB] = [a !== null && a !== undefined, b !== null && b !== undefined];
   if (!hasA || !hasB) return hasA === hasB ? 0 : hasA ? -1 : 1;
   return (a < b ? -1 : a > b ? 1 : 0) * (isUp ? 1 : -1);

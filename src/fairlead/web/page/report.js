@@ -1,6 +1,8 @@
 // The page of a report: what each queue got and what was due, of one run and one resource at a time.
 
 const PLACED = ["runAt", "resource", "groupTitle", "queue"];
+const WAIT = "wait_"; // so begin the keys of waits, of jobs that started
+const WAIT_AT_LEAST = "wait_at_least_"; // of all jobs
 
 class Report extends ChosenPage {
   constructor(page) {
@@ -107,13 +109,36 @@ class Report extends ChosenPage {
     };
   }
 
-  /** A measure of a queue, by place, or of the cluster. */
-  measure(at, key) {
+  /** The measures of a queue, by place, or of the cluster. */
+  measures(at) {
     const name = at === null ? "" : this.run.queues[at].name;
-    const found = this.run.measures[at === null ? "cluster" : "queue"].rows.find(
-      (each) => each.name === name,
-    );
+    const { rows } = this.run.measures[at === null ? "cluster" : "queue"];
+    return rows.find((each) => each.name === name);
+  }
+
+  measure(at, key) {
+    const found = this.measures(at);
     return found ? this.cell(found, key) : null;
+  }
+
+  measureText(at, key) {
+    const found = this.measures(at);
+    return found ? this.text(found, key) : NOTHING;
+  }
+
+  text(found, key) {
+    const { form } = this.page.columns.find((each) => each.key === key);
+    return (this.isBound(found, key) ? AT_LEAST : "") + formText(form, this.shown(found, key));
+  }
+
+  /** What is shown of a measure: of a wait a lower bound, where that is all that is known. */
+  shown(found, key) {
+    return this.cell(found, this.isBound(found, key) ? key.replace(WAIT, WAIT_AT_LEAST) : key);
+  }
+
+  /** Whether jobs never started; without them a run that starves them would look best. */
+  isBound(found, key) {
+    return key.startsWith(WAIT) && this.cell(found, "unstarted") > 0;
   }
 
   cell(found, key) {
@@ -190,11 +215,11 @@ class Report extends ChosenPage {
       "evicted",
       "lost",
     ];
-    const has = (key) =>
-      page.runs.some((run) => (this.cell(run.measures.cluster.rows[0], key) ?? null) !== null);
-    const columns = keys.filter(has).map((key) => page.columns.find((each) => each.key === key));
+    const textOf = (run, { key }) => this.text(run.measures.cluster.rows[0], key);
+    const columns = keys
+      .map((key) => page.columns.find((each) => each.key === key))
+      .filter((column) => page.runs.some((run) => textOf(run, column) !== NOTHING));
     const rows = page.runs.map((run, at) => {
-      const cluster = run.measures.cluster.rows[0];
       const name = [
         element(
           "button",
@@ -209,7 +234,7 @@ class Report extends ChosenPage {
         run.complete ? null : element("span", { class: "badge" }, "partial"),
       ];
       return row(
-        [name, ...columns.map((column) => formText(column.form, this.cell(cluster, column.key)))],
+        [name, ...columns.map((column) => textOf(run, column))],
         { class: at === this.runAt ? "chosen" : null },
       );
     });

@@ -11,8 +11,7 @@ function sharesSection(report, members) {
   const top = 1.02 * Math.max(...facts.map((each) => Math.max(each.got, each.due)), 1e-9);
   const rows = facts.map(({ member, got, due }) => {
     const ratio = member.at === null ? null : report.measure(member.at, "received_to_entitled");
-    const waits = (key) =>
-      member.at === null ? NOTHING : durationText(report.measure(member.at, key));
+    const waits = (key) => (member.at === null ? NOTHING : report.measureText(member.at, key));
     const evictions = member.queues.reduce(
       (total, at) => total + (report.measure(at, "evicted") || 0),
       0,

@@ -6,6 +6,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const NOTHING = "\u2013";
+const AT_LEAST = "\u2265\u2009"; // before a lower bound
 const WHERE_TO_READ =
   "What the measures mean is written in docs/reference/measures.md of Fairlead, " +
   "which made this file; it needs no network.";

@@ -15,9 +15,7 @@ function waitsSection(report, members) {
     return row([
       [element("span", { class: "swatch " + shade }), name],
       element("td", { class: "wide" }, waitPicture(counts.slice(0, shown), words, name, shade)),
-      ...["wait_p50", "wait_p90", "wait_p99", "wait_max"].map((key) =>
-        durationText(report.measure(at, key)),
-      ),
+      ...["wait_p50", "wait_p90", "wait_p99", "wait_max"].map((key) => report.measureText(at, key)),
       numberText(report.measure(at, "unstarted")),
     ]);
   };
@@ -42,7 +40,8 @@ function waitsSection(report, members) {
       "p",
       { class: "faint" },
       "From submission to the first start. Bins grow from seconds to weeks; ",
-      "each row has a scale of its own.",
+      "each row has a scale of its own. A job that never started is in no bin; with \u2265 it counts ",
+      "with its age at the end.",
     ),
     table(["Queue", head, ...quantiles, "Never started"], rows, "How long jobs waited"),
   );
