@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.usage.lanes import TOO_MUCH, WIDTH, Lanes
+from fairlead.usage.lanes import FRACTION_BITS, TOO_MUCH, WIDTH, Lanes
 
 LANES = Lanes(3)
-LARGEST = 2 ** (WIDTH - 1) - 1  # the smallest is one further from 0
+LARGEST = 2 ** (WIDTH - FRACTION_BITS - 1) - 1  # the smallest is one further from 0
 
 numbers = (
     st.integers(-5, 5)
@@ -46,6 +46,19 @@ def test_columns_are_what_is_in_each_lane(rows: list[tuple[int, int, int]]) -> N
 def test_halves_are_rounded_toward_nothing(values: tuple[int, ...], times: int) -> None:
     halved = LANES.values(LANES.halved(LANES.packed(values), times))
     assert halved == tuple((abs(v) >> times) * (1 if v > 0 else -1) for v in values)
+
+
+@given(values=triples, by=st.integers(1, 2**120), factor=st.integers(1, 2**20))
+def test_a_quotient_is_rounded_down_to_a_small_part(
+    values: tuple[int, ...], by: int, factor: int
+) -> None:
+    quotient = LANES.divided(LANES.packed(values), by)
+    assert LANES.values(quotient) == tuple(value // by for value in values)
+    parts = LANES.values(LANES.divided(LANES.packed((7, -7, 0)), 3 * factor) * factor)
+    assert all(
+        abs(part - exact) <= 1 + factor / 2**FRACTION_BITS
+        for part, exact in zip(parts, (7 / 3, -7 / 3, 0), strict=True)
+    )
 
 
 @given(rows=st.lists(offsets, min_size=1, max_size=20))

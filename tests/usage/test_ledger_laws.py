@@ -108,6 +108,24 @@ def test_of_too_many_changes_it_is_off_by_no_more_than_a_level_over_a_small_part
     assert abs(got - exact) <= most * -(-length_ms // (MOST_LINES // 2))
 
 
+@pytest.mark.parametrize("half_life_ms", [None, 6 * 3_600_000])
+@pytest.mark.parametrize(("step_ms", "length_ms"), [(60_000, 86_400_000), (5_000, 3_600_000)])
+def test_of_a_queue_that_toggles_often_the_mean_counts_where_changes_are_forgotten(
+    step_ms: int, length_ms: int, half_life_ms: int | None
+) -> None:
+    steps, gpus = 2 * length_ms // step_ms, 8
+    changes = [(place * step_ms, place % 2 * gpus) for place in range(steps)]
+    ledger = Ledger(GPU, Sliding(length_ms), half_life_ms=half_life_ms)
+    ledger.take(Capacity(at_ms=0, amounts=(gpus,)))
+    for at_ms, level in changes:
+        ledger.take(Held(at_ms=at_ms, queue=A, amounts=(level,)))
+    for place in range(20):
+        now_ms = changes[-1][0] + place * 37_777
+        usage = ledger.usage(now_ms)
+        exact = integral(changes, now_ms - length_ms, now_ms, half_life_ms)
+        assert abs(usage.queues[A].all[0] - exact) < usage.capacity[0] * Decimal("0.001")
+
+
 @settings(max_examples=scale_examples(60))
 @given(
     changes=histories(),

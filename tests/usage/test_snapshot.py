@@ -156,7 +156,7 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot_module, "VERSION", 99)
     data = snapshot(ledger_of([], WRITTEN))
     monkeypatch.undo()
-    with pytest.raises(UsageError, match="has version 99; this program reads 5"):
+    with pytest.raises(UsageError, match="has version 99; this program reads 6"):
         restored(data, RESOURCES, WRITTEN)
 
 

@@ -123,5 +123,5 @@ class Account:
     def _sums_of(self, moment: Moment, lanes: Lanes, user: str) -> RunningSum:
         sums = self.users.get(user)
         if sums is None:
-            sums = self.users[user] = RunningSum(moment, lanes.size)
+            sums = self.users[user] = RunningSum(moment, lanes)
         return sums

@@ -180,7 +180,7 @@ class Ledger:
         self._last_gap = state.last_gap
         self._guaranteed_until_ms = dict(state.guaranteed_until_ms)
         self._capacity = (
-            None if state.capacity is None else RunningSum.resumed(state.capacity, self._lanes.size)
+            None if state.capacity is None else RunningSum.resumed(state.capacity, self._lanes)
         )
         self._accounts = {name: account.copy() for name, account in state.accounts.items()}
 
@@ -284,7 +284,7 @@ class Ledger:
         if times:
             mark_of = lru_cache(maxsize=None)(self._timeline.mark)  # many changed at once
             for sums in self._all_sums():
-                sums.halve(times, mark_of, self._lanes.halved)
+                sums.halve(times, mark_of)
             self._timeline.halve(times)
 
     def drop_faded(self, now_ms: int) -> list[QueueName]:
@@ -326,7 +326,7 @@ class Ledger:
         account = self._accounts.get(queue)
         if account is None:
             moment = self._moment(at_ms)
-            sums = RunningSum(moment, self._lanes.size)
+            sums = RunningSum(moment, self._lanes)
             account = self._accounts[queue] = Account(sums, len(self.resources))
             return account, moment
         if at_ms < account.sums.at_ms:
@@ -340,7 +340,7 @@ class Ledger:
 
     def _take_capacity(self, entry: Capacity) -> None:
         if self._capacity is None:
-            self._capacity = RunningSum(self._moment(entry.at_ms), self._lanes.size)
+            self._capacity = RunningSum(self._moment(entry.at_ms), self._lanes)
         _check_order(entry.at_ms, self._capacity.at_ms)
         self._capacity.set_levels(self._moment(entry.at_ms), self._lanes.packed(entry.amounts))
 

@@ -18,6 +18,7 @@ half-lives behind. A sum has a relative error below 1e-9 as long as half-lives a
 years and something in it is younger than 40 half-lives; what is older than that is lost by and by.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -44,6 +45,7 @@ class Moment(NamedTuple):
     mark: int
     edge_ms: int  # the last moment, not after this one, where a window that matters may begin
     oldest_ms: int  # where a window that ends here begins
+    mark_of: Callable[[int], int]  # of any other time
 
 
 class Span(NamedTuple):
@@ -70,6 +72,7 @@ class Timeline:
         # In whole milliseconds, (begin, end] is [begin + 1, end + 1).
         self._shift_ms = 0 if resolution_ms is None else 1
         self._slides = isinstance(window, Sliding)
+        self._known_mark = lru_cache(maxsize=512)(self.mark)  # many queues change at once
         self.moment = lru_cache(maxsize=64)(self._moment)
         self.span = lru_cache(maxsize=16)(self._span)
         self._factor = lru_cache(maxsize=16)(self._find_factor)
@@ -105,13 +108,15 @@ class Timeline:
     def halve(self, times: int) -> None:
         """Move the base up: marks made from now on are so many times halved."""
         self.base += times
+        self._known_mark.cache_clear()
         self.moment.cache_clear()
         self.span.cache_clear()
         self._factor.cache_clear()
 
     def _moment(self, at_ms: int) -> Moment:
         oldest_ms = self._begin_ms(at_ms - self._shift_ms)
-        return Moment(at_ms, self.mark(at_ms), at_ms if self._slides else oldest_ms, oldest_ms)
+        edge_ms = at_ms if self._slides else oldest_ms
+        return Moment(at_ms, self.mark(at_ms), edge_ms, oldest_ms, self._known_mark)
 
     def _span(self, now_ms: int) -> Span:
         begin_ms = self._begin_ms(now_ms)
