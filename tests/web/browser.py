@@ -94,15 +94,28 @@ class Page:
                 return result
             self._notice(answer)
 
-    def open(self, file: Path, *, width: int = 1280, height: int = 900, theme: str = "") -> None:
-        """Show *file* and wait until it is drawn."""
+    def open(
+        self,
+        file: Path,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        theme: str = "",
+        fragment: str = "",
+    ) -> None:
+        """Show *file* at a *fragment* of it, and wait until it is drawn."""
         self.resize(width, height)
         self.prefer(theme)
+        if fragment:  # from the same document to its fragment nothing would be loaded
+            self._load("about:blank")
+        self._load(f"{file.as_uri()}#{fragment}" if fragment else file.as_uri())
+        self.settle()
+
+    def _load(self, url: str) -> None:
         self._events.clear()
-        self.call("Page.navigate", url=file.as_uri())
+        self.call("Page.navigate", url=url)
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._notice(self._next())
-        self.settle()
 
     def resize(self, width: int, height: int) -> None:
         """Let the window be so large."""

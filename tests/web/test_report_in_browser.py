@@ -218,9 +218,7 @@ def test_the_address_names_the_run_and_back_returns(browser: Page, report: Path)
 def test_an_address_is_followed_as_far_as_it_can_be(
     browser: Page, report: Path, address: str, run: str
 ) -> None:
-    browser.open(report)
-    browser.run(f"location.hash = {address!r}; location.reload()")
-    browser.settle()
+    browser.open(report, fragment=address)
     assert browser.run("document.querySelector('#choose-run').value") == run
     assert browser.errors == []
 
