@@ -209,7 +209,7 @@ def _reply(listening: socket.socket, replies: list[tuple[bytes, bytes]]) -> None
 
 
 def ask_wrongly(random: Random, folder: Path) -> str:
-    """Let many callers ask wrongly, of whom some stay, and scrape beside them."""
+    """Send many wrong requests, leave some connections open, and scrape beside them."""
     metrics = LastGoodMetrics([single("x", "m", 1)], lambda: [single("x", "m", 2)], lambda _: None)
     server = _Server("127.0.0.1", 0, metrics.answer)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

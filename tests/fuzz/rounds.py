@@ -1,7 +1,7 @@
 """Attacks in rounds, each from a seed of its own, until the time is over.
 
 An attack writes what it gives to Fairlead into a folder. If it finds a fault, the seed and the
-round are told and the folder is kept; a round that does not end is ended with all its stacks.
+round are printed and the folder is kept; a round that does not end is ended with all its stacks.
 """
 
 import argparse

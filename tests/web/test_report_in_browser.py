@@ -213,7 +213,7 @@ def test_the_address_names_the_run_and_back_returns(browser: Page, report: Path)
 
 
 @pytest.mark.parametrize(
-    ("address", "run"), [("run=second", "1"), ("run=nobody&queue=none", "0"), ("main", "0")]
+    ("address", "run"), [("run=second", "1"), ("run=unknown&queue=none", "0"), ("main", "0")]
 )
 def test_an_address_is_followed_as_far_as_it_can_be(
     browser: Page, report: Path, address: str, run: str

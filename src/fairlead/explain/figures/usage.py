@@ -78,7 +78,7 @@ def _by_stretch(
 ) -> Iterator[tuple[int, list[Entry]]]:
     """Yield the end of each stretch, and what was told of held amounts before it.
 
-    A gap is told at its end, so it is cut where a stretch ends within it.
+    A gap is known at its end, so it is cut where a stretch ends within it.
     """
     coming = iter(entries)
     entry = next(coming, None)

@@ -51,7 +51,7 @@ class Checkpoints:
         """Yield the levels in force at *since_ms* as entries, then all entries from then on."""
         before = first_key(since_ms) - 1
         for level in self.ledger_until(before).levels(since_ms):
-            # A guarantee of nothing is told: it says that usage is above it.
+            # A guarantee of nothing is recorded: it says that usage is above it.
             if not isinstance(level, Held) or any(level.amounts):
                 yield before, level
         for key, entry in self._journal.read(before, until):

@@ -224,7 +224,7 @@ class _DaemonThreads(ThreadPoolExecutor):
         def answer() -> None:
             try:
                 found.set_result(call(*args, **options))
-            except Exception as error:  # noqa: BLE001  whoever waits for the call gets it
+            except Exception as error:  # noqa: BLE001  the caller that waits gets it
                 found.set_exception(error)
 
         Thread(target=answer, daemon=True).start()
