@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from fairlead.manifest.kai.objects import KaiShardObject
-from fairlead.manifest.kai.reading.shard import read_kai_shard
+from fairlead.manifest.kai.reading.shard import MULTIPLIERS, read_kai_shard
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from fairlead.usage.settings import PrometheusSource, UsageRules, UsageSettings
 from fairlead.usage.window import Cron
@@ -149,6 +149,52 @@ def test_two_multipliers_that_differ_are_told_and_the_one_that_kai_reads_counts(
     found, remarks = settings(f"{{plugins: {{proportion: {{arguments: {arguments}}}}}}}")
     assert found.reclaimer_multiplier == 2
     assert any("[contradiction]" in each for each in remarks)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "spec: {pluginArguments: {proportion: {%s}}}",
+        "pluginArguments: {proportion: {%s}}",
+    ],
+)
+@pytest.mark.parametrize("name", MULTIPLIERS)
+@pytest.mark.parametrize(
+    ("value", "multiplier", "codes"),
+    [
+        ('"1.2"', Fraction(6, 5), ["peer-differs"]),
+        ("1.2", Fraction(6, 5), ["peer-differs"]),
+        ('"0.9"', Fraction(1), ["out-of-range", "peer-differs"]),
+    ],
+)
+def test_the_multiplier_is_read_where_kais_page_on_fairness_has_it(
+    text: str, name: str, value: str, multiplier: Fraction, codes: list[str]
+) -> None:
+    """The page has `pluginArguments` and no object around it, so both levels may be meant."""
+    arguments = text % f"{name}: {value}"
+    shard, remarks = read(f"metadata: {{name: default}}\n{arguments}")
+    assert shard is not None
+    assert shard.settings.reclaimer_multiplier == multiplier
+    assert all(f"pluginArguments.proportion.{name}: " in each for each in remarks)
+    assert [each.split("[")[1].split("]")[0] for each in remarks] == codes
+
+
+def test_the_multiplier_where_kai_reads_it_wins_over_that_of_its_page() -> None:
+    found, remarks = settings(
+        "{pluginArguments: {proportion: {reclaimerUtilizationMultiplier: 3}}, "
+        "plugins: {proportion: {arguments: {relcaimerSaturationMultiplier: 2}}}}"
+    )
+    assert found.reclaimer_multiplier == 2
+    assert [each.split("[")[1].split("]")[0] for each in remarks] == [
+        "peer-differs",
+        "contradiction",
+    ]
+
+
+def test_other_plugin_arguments_of_the_page_are_reported() -> None:
+    _, remarks = settings("{pluginArguments: {proportion: {kValue: 2}, binpack: {a: b}}}")
+    assert len(remarks) == 2
+    assert all("[unknown-field]" in each for each in remarks)
 
 
 @pytest.mark.parametrize("place", ["usageParams: {extraParams: %s}", "extraParams: %s"])

@@ -5,10 +5,10 @@ says what KAI itself would make of it.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata, reads_named
 from fairlead.manifest.core.read_settings import protection_ms, read_address
@@ -56,6 +56,7 @@ def read_kai_shard(top: Cursor, metadata: Metadata) -> KaiShardObject:
     gpu_placement = placement.choice("gpu", _STRATEGIES, "binpack")
     cpu_placement = placement.choice("cpu", _STRATEGIES, "binpack")
     proportion, minruntime = _plugin_arguments(spec)
+    documented = _documented_arguments(top, spec)
     runtimes = spec.mapping("minRuntime")
     args = spec.text_map(ARGS)
     flags = read_flags(spec, args, MULTIPLIERS)
@@ -74,7 +75,7 @@ def read_kai_shard(top: Cursor, metadata: Metadata) -> KaiShardObject:
             runtimes, "reclaimMinRuntime", minruntime, "defaultReclaimMinRuntime"
         ),
         reclaim_resolve_method=_resolve_method(minruntime),
-        reclaimer_multiplier=_multiplier(spec, args, proportion),
+        reclaimer_multiplier=_multiplier(spec, args, proportion, documented),
         **flags,
     )
     return KaiShardObject(source=top.source, name=metadata.name, settings=settings)
@@ -93,6 +94,19 @@ def _plugin_arguments(spec: Cursor) -> tuple[Cursor, Cursor]:
     return proportion.mapping("arguments"), minruntime.mapping("arguments")
 
 
+def _documented_arguments(top: Cursor, spec: Cursor) -> tuple[Cursor, ...]:
+    """Step into the arguments of the plugin where KAI's page on fairness has them.
+
+    The page shows no object around them, so they may stand in the spec or beside it.
+    """
+    found = []
+    for at in (spec, top):
+        arguments = at.mapping("pluginArguments")
+        arguments.ignore(*_OTHER_PLUGINS)
+        found.append(arguments.mapping("proportion"))
+    return tuple(found)
+
+
 def _k(spec: Cursor, proportion: Cursor) -> Fraction:
     """Read how much past use counts; what is not above 0 means: not at all, as for KAI."""
     default = Fraction(spec.factor("kValue", Decimal(1), minimum=None))
@@ -105,41 +119,63 @@ def _k(spec: Cursor, proportion: Cursor) -> Fraction:
     return Fraction(0)
 
 
-def _multiplier(spec: Cursor, args: Mapping[str, str], proportion: Cursor) -> Fraction:
-    """Read by how much a reclaimer must stay less saturated, under any of its names."""
-    found = _given_multipliers(spec, args, proportion)
-    for at, path, value in found:
+class _Multiplier(NamedTuple):
+    """A multiplier as it is written; ``fix`` is empty where KAI reads it, too."""
+
+    at: Cursor
+    path: Path
+    value: Fraction
+    fix: str
+
+
+def _multiplier(
+    spec: Cursor, args: Mapping[str, str], proportion: Cursor, documented: tuple[Cursor, ...]
+) -> Fraction:
+    """Read by how much a reclaimer must stay less saturated, under any of its names and places."""
+    found = [
+        *_plugin_multipliers((proportion,), _fix_name),
+        *_flag_multipliers(spec, args),
+        *_plugin_multipliers(documented, _fix_place),
+    ]
+    for at, path, value, fix in found:
         name = path[-1]
         if value < 1:
             message = f"found {exact_decimal(value):f}, expected 1 or more"
             at.error(path, "out-of-range", message, "write 1 or more")
-        if name != READ_BY_KAI:
-            message = f"found {name}, which Fairlead reads and KAI does not"
-            fix = f"write {READ_BY_KAI}, which is how KAI's code spells it"
+        if fix:
+            what = name if name != READ_BY_KAI else f"{name} in pluginArguments"
+            message = f"found {what}, which Fairlead reads and KAI does not"
             at.warn(path, "peer-differs", message, fix)
-    if len({value for _, _, value in found}) > 1:
-        at, path, _ = found[-1]
-        message = f"found several multipliers that differ; that of {found[0][1][-1]} counts"
-        at.warn(path, "contradiction", message, "keep one of them")
-    return max(Fraction(1), found[0][2]) if found else Fraction(1)
+    if len({each.value for each in found}) > 1:
+        first, last = found[0], found[-1]
+        message = f"found several multipliers that differ; that of {first.path[-1]} counts"
+        last.at.warn(last.path, "contradiction", message, "keep one of them")
+    return max(Fraction(1), found[0].value) if found else Fraction(1)
 
 
-def _given_multipliers(
-    spec: Cursor, args: Mapping[str, str], proportion: Cursor
-) -> list[tuple[Cursor, Path, Fraction]]:
-    proportion.ignore(*MULTIPLIERS)
-    found: list[tuple[Cursor, Path, Fraction]] = [
-        (proportion, (name,), proportion.fraction(name, Fraction(1)))
-        for name in MULTIPLIERS
-        if proportion.has(name)
-    ]
-    for name in MULTIPLIERS:
-        if name in args:
-            try:
-                found.append((spec, (ARGS, name), factor_of(args[name])))
-            except FieldError as wrong:
-                spec.error((ARGS, name), wrong.code, wrong.message, wrong.fix)
-    return found
+def _plugin_multipliers(
+    places: Iterable[Cursor], fix_of: Callable[[str], str]
+) -> Iterator[_Multiplier]:
+    for at in places:
+        at.ignore(*MULTIPLIERS)
+        for name in filter(at.has, MULTIPLIERS):
+            yield _Multiplier(at, (name,), at.fraction(name, Fraction(1)), fix_of(name))
+
+
+def _flag_multipliers(spec: Cursor, args: Mapping[str, str]) -> Iterator[_Multiplier]:
+    for name in filter(args.__contains__, MULTIPLIERS):
+        try:
+            yield _Multiplier(spec, (ARGS, name), factor_of(args[name]), _fix_name(name))
+        except FieldError as wrong:
+            spec.error((ARGS, name), wrong.code, wrong.message, wrong.fix)
+
+
+def _fix_name(name: str) -> str:
+    return "" if name == READ_BY_KAI else f"write {READ_BY_KAI}, which is how KAI's code spells it"
+
+
+def _fix_place(_: str) -> str:
+    return f"write it as plugins.proportion.arguments.{READ_BY_KAI}, which is where KAI reads it"
 
 
 def _actions(spec: Cursor, *, is_packing: bool) -> tuple[str, ...]:
