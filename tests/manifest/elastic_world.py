@@ -40,6 +40,14 @@ def quota(namespace: str, spec: str) -> str:
     return f"---\n{{{EQ}, metadata: {{name: quota, namespace: {namespace}}}, spec: {spec}}}\n"
 
 
+def hard(namespace: str, limits: str, *, more: str = "") -> str:
+    """Return a ResourceQuota."""
+    return (
+        f"---\n{{apiVersion: v1, kind: ResourceQuota, metadata: {{name: hard, "
+        f"namespace: {namespace}}}, spec: {{hard: {{{limits}}}, {more}}}}}\n"
+    )
+
+
 def pod(name: str, requests: str = "cpu: 1", *, more: str = "", labels: str = "") -> str:
     """Return a pod; *name* is namespace/name, *more* is any further part of it."""
     namespace, _, own = name.partition("/")

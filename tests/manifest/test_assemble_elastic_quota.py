@@ -18,6 +18,8 @@ from tests.manifest.elastic_world import (
     MEMBER,
     NODE,
     assemble,
+    assembled_of,
+    hard,
     pod,
     quota,
     state_of,
@@ -376,6 +378,43 @@ REMARKS = {
         [quota("a", "{}"), quota("b", "{min: {cpu: 1}}"), pod("a/p", "cpu: 1")],
         [],
     ),
+    # The guarantee is at most max, and max at most hard.
+    "a hard limit that is as high as max": (
+        [quota("a", "{min: {cpu: 2}, max: {cpu: 4}}"), hard("a", "requests.cpu: 4, pods: 1")],
+        [],
+    ),
+    "a hard limit below max": (
+        [quota("a", "{min: {cpu: 2}, max: {cpu: 4}}"), hard("a", "requests.cpu: 3")],
+        ["warning ill-matched $.spec.max.cpu"],
+    ),
+    "a hard limit below min and max": (
+        [quota("a", "{min: {cpu: 2}, max: {cpu: 4}}"), hard("a", "cpu: 1500m")],
+        ["warning ill-matched $.spec.max.cpu", "warning ill-matched $.spec.min.cpu"],
+    ),
+    "the lower one of two ways to write it": (
+        [quota("a", "{min: {cpu: 2}}"), hard("a", "cpu: 4, requests.cpu: 1")],
+        ["warning ill-matched $.spec.min.cpu"],
+    ),
+    "a hard limit of whole devices": (
+        [
+            quota("a", "{min: {nvidia.com/gpu: 2}, max: {nvidia.com/gpu: 4}}"),
+            hard("a", "requests.nvidia.com/gpu: 3"),
+        ],
+        ['warning ill-matched $.spec.max["nvidia.com/gpu"]'],
+    ),
+    "a hard limit beside no max": ([quota("a", "{min: {cpu: 2}}"), hard("a", "cpu: 2")], []),
+    "hard limits on other amounts": (
+        [quota("a", "{min: {cpu: 2}}"), hard("a", "limits.cpu: 1, count/jobs.batch: 1")],
+        [],
+    ),
+    "a hard limit of another namespace": (
+        [quota("a", "{min: {cpu: 2}}"), hard("b", "cpu: 1")],
+        [],
+    ),
+    "a hard limit for some of the pods": (
+        [quota("a", "{min: {cpu: 2}}"), hard("a", "cpu: 1", more="scopes: [BestEffort]")],
+        [],
+    ),
     "a resource that another's min has": (
         [
             quota("a", "{min: {cpu: 1}}"),
@@ -392,6 +431,15 @@ def test_what_is_pointed_out_and_goes_on(texts: list[str], expected: list[str]) 
     assembled, told = assemble(*texts)
     assert assembled is not None
     assert told == expected
+
+
+def test_a_max_above_hard_names_both_amounts_and_both_places() -> None:
+    findings = Findings()
+    texts = quota("a", "{max: {cpu: 4}}"), hard("a", "requests.cpu: 3")
+    assert assembled_of(texts, findings) is not None
+    (finding,) = (each for each in findings if each.code == "ill-matched")
+    assert "found max 4 cpu above the hard limit 3 of the ResourceQuota hard at " in finding.message
+    assert finding.fix == "raise hard or lower max: min <= max <= hard"
 
 
 def test_a_node_that_is_not_ready_adds_nothing() -> None:

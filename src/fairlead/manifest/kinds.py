@@ -18,6 +18,7 @@ from fairlead.manifest.core.read_objects import (
     read_namespace,
     read_node,
     read_priority_class,
+    read_resource_quota,
 )
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.finding import Findings
@@ -71,6 +72,7 @@ KINDS: Final[Mapping[GroupAndKind, Kind]] = {
     ("", "Namespace"): one_object(read_namespace, "v1"),
     ("", "Node"): one_object(read_node, "v1"),
     ("", "Pod"): one_object(read_pod, "v1"),
+    ("", "ResourceQuota"): one_object(read_resource_quota, "v1"),
     ("policy", "PodDisruptionBudget"): one_object(read_budget, "v1", "v1beta1"),
     ("scheduling.k8s.io", "PriorityClass"): one_object(
         read_priority_class, "v1", "v1beta1", "v1alpha1"

@@ -164,6 +164,13 @@ class BudgetObject(Object, frozen=True, kw_only=True):
         return full_name(self.budget)
 
 
+class ResourceQuotaObject(NamespacedObject, frozen=True, kw_only=True):
+    """A core ``ResourceQuota``: what all pods of a namespace may request together."""
+
+    kind: ClassVar = "ResourceQuota"
+    requests: ByResource
+
+
 class SettingsObject(Object, frozen=True, kw_only=True):
     """Fairlead's own ``Settings``: what each rule set reads from its section of them.
 

@@ -1,4 +1,4 @@
-"""Reads Kubernetes' own objects but pods: nodes, namespaces, priority classes, budgets."""
+"""Reads Kubernetes' own objects but pods: nodes, namespaces, priority classes, budgets, quotas."""
 
 from typing import Final
 
@@ -7,6 +7,7 @@ from fairlead.manifest.core.objects import (
     NamespaceObject,
     NodeObject,
     PriorityClassObject,
+    ResourceQuotaObject,
 )
 from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_pod_spec import PODS, PREEMPTION_POLICIES, refuse_part
@@ -16,6 +17,7 @@ from fairlead.manifest.text.fields import field_names
 from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import quote
 from fairlead.model.catalogue import NAMESPACE_NAME_LABEL, DisruptionBudget
+from fairlead.model.quantity import MAX_QUANTITY
 
 GPU_MEMORY_LABEL: Final = "nvidia.com/gpu.memory"
 ANY_NUMBER_OF_PODS: Final = MAX_COUNT  # for a node that does not say how many it takes
@@ -147,4 +149,36 @@ def read_budget(top: Cursor, metadata: Metadata) -> BudgetObject | None:
             disruptions_allowed=allowed or 0,
             disrupted_pods=disrupted_pods,
         ),
+    )
+
+
+_REQUESTS: Final = "requests."
+_ALSO_REQUESTS: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+def _is_requested(key: str) -> bool:
+    return key in _ALSO_REQUESTS or key.startswith((_REQUESTS, "hugepages-"))
+
+
+@reads_named
+def read_resource_quota(top: Cursor, metadata: Metadata) -> ResourceQuotaObject | None:
+    """Read what the pods of a namespace may request; None if that is about some pods only.
+
+    A limit may stand there with the prefix ``requests.`` and without: then the lower one counts.
+    """
+    top.ignore("status")
+    spec = top.mapping("spec")
+    hard = spec.mapping("hard")
+    requests: dict[str, int] = {}
+    for key in filter(_is_requested, hard.keys()):
+        resource = key.removeprefix(_REQUESTS)
+        amount = hard.quantity(key, resource, MAX_QUANTITY)
+        requests[resource] = min(amount, requests.get(resource, amount))
+    hard.ignore(*hard.keys())
+    is_scoped = spec.has("scopes") or spec.has("scopeSelector")
+    spec.ignore("scopes", "scopeSelector")
+    if is_scoped:
+        return None
+    return ResourceQuotaObject(
+        source=top.source, namespace=metadata.namespace, name=metadata.name, requests=requests
     )

@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from fairlead.manifest.core.objects import ByResource, NodeObject, PodObject, is_live
+from fairlead.manifest.core.objects import (
+    ByResource,
+    NodeObject,
+    PodObject,
+    ResourceQuotaObject,
+    is_live,
+)
 from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject, PluginPodGroupObject
@@ -13,6 +19,7 @@ from fairlead.manifest.translate.family import Mirror
 from fairlead.model.quantity import show_amount
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 
+_HARD: Final = ("spec", "hard")
 _NAMESPACE: Final = ("metadata", "namespace")
 _ZERO_UNLESS_LISTED: Final = ("cpu", "memory", "ephemeral-storage")
 _UNLIMITED_HERE: Final = (
@@ -127,7 +134,7 @@ def _advise_on_overcommitment(
 def advise_elastic_quota(
     mirror: Mirror, settings: ElasticQuotaSettings, findings: Findings
 ) -> None:
-    """Warn of resources that a quota does not list, and advise on quotas and nodes."""
+    """Warn of resources that a quota does not list or a ResourceQuota denies; advise on quotas."""
     quotas = {each.namespace: each for each in mirror.of(ElasticQuotaObject).values()}
     asked = _asked_by_namespace(mirror.of(PodObject).values(), quotas)
     for namespace, quota in quotas.items():
@@ -136,6 +143,36 @@ def advise_elastic_quota(
     _advise_on_empty_pool(list(quotas.values()), _with_least(asked, groups), findings)
     nodes = list(mirror.of(NodeObject).values())
     _advise_on_overcommitment(list(quotas.values()), nodes, findings)
+    _warn_of_lower_hard(quotas, mirror.of(ResourceQuotaObject).values(), findings)
+
+
+def _warn_of_lower_hard(
+    quotas: Mapping[str, ElasticQuotaObject],
+    rivals: Iterable[ResourceQuotaObject],
+    findings: Findings,
+) -> None:
+    """Warn where the API server refuses pods that an ElasticQuota lets run: min <= max <= hard.
+
+    A max that leaves a resource out is no claim to all of it, so only the min is compared there.
+    """
+    for rival in sorted(rivals, key=lambda each: each.key()):
+        quota = quotas.get(rival.namespace)
+        if quota is None:
+            continue
+        for resource, hard in sorted(rival.requests.items()):
+            for key, amounts in (("min", quota.min), ("max", quota.max or {})):
+                amount = amounts.get(resource, 0)
+                if amount > hard:
+                    shown, least = show_amount(resource, amount), show_amount(resource, hard)
+                    quota.source.warn(
+                        findings,
+                        "ill-matched",
+                        ("spec", key, resource),
+                        f"found {key} {shown} {resource} above the hard limit {least} of the "
+                        f"ResourceQuota {rival.name} at {place(rival.source, _HARD)}; "
+                        "the API server refuses pods beyond that",
+                        f"raise hard or lower {key}: min <= max <= hard",
+                    )
 
 
 def _asked_by_namespace(
