@@ -25,6 +25,8 @@ MIN_RUN_TIME = "kueue-options/min-run-time"
 DELAY = "kueue-options/preemption-delay"
 COOLDOWN = "kueue-options/preemption-cooldown"
 OVERRIDE = "kueue-options/priority-override"
+SMALLEST = "kueue-options/smallest-first"
+USES_3 = "Usage: {nvidia.com/gpu: 3}"
 MINUTE_MS = 60 * SECOND_MS
 OWNED = "vision/scan-4 for speech/digits: InCohortReclamation"
 
@@ -182,12 +184,33 @@ def test_nobody_loses_what_it_owns_to_importance() -> None:
     assert lost == []
 
 
+@pytest.mark.parametrize(
+    ("files", "changes", "victim"),
+    [
+        (("world.yaml",), (), "train"),  # since 08:55, probe since 08:00
+        (("world.yaml", "settings.yaml"), (), "probe"),  # 1 of 5 GPUs < 4 of 5
+        # 3 of 5 each, so the time with quota decides
+        (
+            ("world.yaml", "settings.yaml"),
+            (("Usage: {nvidia.com/gpu: 4}", USES_3), ("Usage: {nvidia.com/gpu: 1}", USES_3)),
+            "train",
+        ),
+    ],
+)
+def test_the_smallest_gives_way_first_with_the_option(
+    files: tuple[str, ...], changes: tuple[tuple[str, str], ...], victim: str
+) -> None:
+    lost = evictions(follow(read_text(changed(text_of(SMALLEST, files), *changes))))
+    assert lost == [f"vision/{victim} for speech/digits: InCohortReclamation"]
+
+
 def test_each_world_has_settings_of_its_own_option() -> None:
     options = {
         MIN_RUN_TIME: "minRunTime",
         DELAY: "preemptionDelay",
         COOLDOWN: "preemptionCooldown",
         OVERRIDE: "priorityOverride",
+        SMALLEST: "preemptSmallestFirst",
     }
     assert {f"kueue-options/{folder.name}" for folder in (FOLDER / "kueue-options").iterdir()} == (
         set(options)

@@ -81,6 +81,7 @@ def test_every_option_is_read() -> None:
         preemptionDelay: 45s
         preemptionCooldown: 10m
         priorityOverride: true
+        preemptSmallestFirst: true
         """)
     assert findings == []
     options = KueueOptions(
@@ -89,6 +90,7 @@ def test_every_option_is_read() -> None:
         preemption_delay_ms=45_000,
         preemption_cooldown_ms=10 * 60_000,
         priority_override=True,
+        smallest_first=True,
     )
     assert settings == KueueSettings(options=options)
 
@@ -129,6 +131,7 @@ def test_to_be_faithful_is_kueue_as_it_is() -> None:
         "preemptionDelay: 1s",
         "preemptionCooldown: 30m",
         "priorityOverride: true",
+        "preemptSmallestFirst: true",
     ],
 )
 def test_to_be_faithful_and_to_do_what_kueue_cannot_is_refused_with_a_cure(option: str) -> None:
@@ -288,6 +291,7 @@ names = st.sampled_from(
         "preemptionDelay",
         "preemptionCooldown",
         "priorityOverride",
+        "preemptSmallestFirst",
         "x",
     ]
 )
@@ -304,6 +308,11 @@ def test_junk_ends_in_findings_or_in_options_that_make_sense(kueue: Value) -> No
     assert options.min_run_time_ms >= 0
     assert options.preemption_delay_ms >= 0
     assert options.preemption_cooldown_ms >= 0
-    truths = (found.faithful, options.no_preemption_loops, options.priority_override)
+    truths = (
+        found.faithful,
+        options.no_preemption_loops,
+        options.priority_override,
+        options.smallest_first,
+    )
     assert set(map(type, truths)) == {bool}
     assert not found.faithful or findings.has_errors or options == KueueOptions()

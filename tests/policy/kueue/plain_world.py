@@ -60,6 +60,7 @@ class PlainWorld:
                 not z.is_evicted,
                 z.queue == self.world.queue,
                 z.priority,
+                z.size,
                 -z.reserved_ms,
                 z.name,
             ),

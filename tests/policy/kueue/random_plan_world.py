@@ -46,6 +46,7 @@ OPTIONS = (
     KueueOptions(no_preemption_loops=True),
     KueueOptions(min_run_time_ms=NOW_MS - 2),
     KueueOptions(preemption_delay_ms=NOW_MS - 2, priority_override=True),
+    KueueOptions(smallest_first=True),
 )
 RULES = {
     "within": ("Never", "LowerPriority", "LowerOrNewerEqualPriority"),

@@ -27,7 +27,10 @@ def with_options(world: TargetWorld, chance: Random) -> TargetWorld:
         min_run_time_ms=chance.choice([0, 5]), priority_override=chance.choice([False, True])
     )
     admitted = [
-        msgspec.structs.replace(each, is_protected=chance.random() < 0.3) for each in world.admitted
+        msgspec.structs.replace(
+            each, is_protected=chance.random() < 0.3, size=chance.choice([0.0, 0.25, 0.5])
+        )
+        for each in world.admitted
     ]
     rules = world.rules[world.queue]
     if chance.random() < 0.5:

@@ -25,6 +25,7 @@ class KueueOptions(msgspec.Struct, frozen=True, kw_only=True):
     preemption_delay_ms: int = 0  # pending for less: does not preempt by fair sharing
     preemption_cooldown_ms: int = 30 * 60 * 1000  # after being preempted: does not preempt by it
     priority_override: bool = False  # borrowWithinCohort counts in fair sharing too
+    smallest_first: bool = False  # of equal priority the smallest workload is preempted first
 
     @property
     def ends_loops(self) -> bool:

@@ -15,7 +15,7 @@ from fairlead.model.workload import KueueWorkload, Workload
 Usage: TypeAlias = tuple[tuple[int, int], ...]
 """Amounts above 0 by the number of their axis, in the order of the axes."""
 
-EvictionKey: TypeAlias = tuple[bool, int, int, WorkloadName]
+EvictionKey: TypeAlias = tuple[bool, int, float, int, WorkloadName]
 
 
 class AdmittedWorkload(msgspec.Struct, frozen=True, gc=False):
@@ -29,13 +29,15 @@ class AdmittedWorkload(msgspec.Struct, frozen=True, gc=False):
     reserved_ms: int  # since when it is admitted
     is_evicted: bool = False  # and still there
     is_protected: bool = False  # admitted for less than the minimum run time
+    size: float = 0.0  # on its dominant resource; 0 where size does not matter
 
     def key(self) -> EvictionKey:
         """Return what orders candidates for preemption, the first one first.
 
-        Already evicted, then of lower priority, then admitted for a shorter time, then by name.
+        Already evicted, then of lower priority, then smaller where size matters, then admitted for
+        a shorter time, then by name.
         """
-        return not self.is_evicted, self.priority, -self.reserved_ms, self.name
+        return not self.is_evicted, self.priority, self.size, -self.reserved_ms, self.name
 
     def uses_the_same(self, other: "AdmittedWorkload") -> bool:
         """Return whether *other* uses as much of the same queue."""

@@ -83,6 +83,7 @@ class AnyHistory(ClassicalHistory):
                 min_run_time_ms=self.chance.choice(RUN_TIMES_MS),
                 preemption_delay_ms=self.chance.choice((0, 0, 1, 2500)),
                 preemption_cooldown_ms=self.chance.choice((0, 1, 1500)),
+                smallest_first=self.chance.random() < 0.3,
             ),
             faithful=faithful,
         )

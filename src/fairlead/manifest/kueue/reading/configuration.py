@@ -160,6 +160,7 @@ _FIELDS: Final[Mapping[str, str]] = {
     "preemption_delay_ms": "preemptionDelay",
     "preemption_cooldown_ms": "preemptionCooldown",
     "priority_override": "priorityOverride",
+    "smallest_first": "preemptSmallestFirst",
 }
 
 
@@ -177,6 +178,7 @@ def read_kueue_options(spec: Cursor) -> KueueSettings:
         preemption_delay_ms=protection_ms(section, "preemptionDelay", 0),
         preemption_cooldown_ms=protection_ms(section, "preemptionCooldown", usual_ms),
         priority_override=section.boolean("priorityOverride", False),
+        smallest_first=section.boolean("preemptSmallestFirst", False),
     )
     for name, field in _FIELDS.items():
         if faithful and getattr(options, name):

@@ -95,6 +95,7 @@ class Rounds(ABC):
             queued_ms=pending.queued_ms,
             reserved_ms=self._restraints.now_ms,
             is_protected=self._settings.options.min_run_time_ms > 0,
+            size=self._source.sizes.of(pending.queue, assignment.usage),
         )
 
 

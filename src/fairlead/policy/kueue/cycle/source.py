@@ -24,6 +24,7 @@ from fairlead.policy.kueue.pending.queue import PendingQueue
 from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.build import trees_of
+from fairlead.policy.kueue.snapshot.size import WorkloadSizes
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import AdmittedWorkload, PendingWorkload, Usage
 
@@ -31,7 +32,7 @@ NOT_YET: Final = 1 << 62
 """Since when a promised workload counts as admitted: later than all admitted ones."""
 
 
-def promised_workload(turn: Turn) -> AdmittedWorkload:
+def promised_workload(turn: Turn, sizes: WorkloadSizes) -> AdmittedWorkload:
     """Return the workload of *turn* as if it had what it reserves, as the last one admitted.
 
     So a preemptor that would need it as a victim is noticed, and takes no other workload instead.
@@ -44,6 +45,7 @@ def promised_workload(turn: Turn) -> AdmittedWorkload:
         usage=turn.reserved,
         queued_ms=pending.queued_ms,
         reserved_ms=NOT_YET,
+        size=sizes.of(pending.queue, turn.reserved),
     )
 
 
@@ -116,7 +118,7 @@ class PlainNominations:
                 tree.promises.pop(head.name, None)
                 continue
             turns.append(kept)
-            tree.decided_on.admit(promised_workload(kept))
+            tree.decided_on.admit(promised_workload(kept, tree.sizes))
         return turns
 
     def _kept(self, head: PendingWorkload, promise: Promise | None) -> Turn | None:
@@ -148,6 +150,7 @@ class Source:
         self.present = tree.snapshot.tree
         self.queues = tree.queues
         self.promises = tree.promises
+        self.sizes = tree.sizes
         self._tree = tree
         self._nominations = nominations
         self._restraints = restraints
@@ -185,7 +188,7 @@ class Source:
         pending = turn.nomination.pending
         self.queues[pending.queue].preempting = pending.name
         if self.decided_on is not self.snapshot:
-            self.decided_on.admit(promised_workload(turn))
+            self.decided_on.admit(promised_workload(turn, self.sizes))
 
     def mark_inadmissible(self, pending: PendingWorkload) -> None:
         """Set a head aside; with BestEffortFIFO also those that ask for the same."""
@@ -276,7 +279,7 @@ class Source:
 
     def release(self, turn: Turn) -> None:
         """Stop counting a promise, because it is used from now on."""
-        self.decided_on.remove(promised_workload(turn))
+        self.decided_on.remove(promised_workload(turn, self.sizes))
 
     def restrained(self, pending: PendingWorkload) -> PendingWorkload:
         """Return *pending* with the workloads that it must not preempt now."""

@@ -24,6 +24,7 @@ from fairlead.policy.kueue.pending.queue import PendingQueue, UsageOrderedQueue,
 from fairlead.policy.kueue.preemption.restraints import PreemptionRestraints
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.build import admitted_workload, quota_tree, rules_of
+from fairlead.policy.kueue.snapshot.size import WorkloadSizes
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot, without_evicted
 from fairlead.policy.kueue.workloads import (
     AdmittedWorkload,
@@ -76,6 +77,7 @@ class WorkloadReader:
         self.admissibility = Admissibility(state, now_ms)
         self.restraints = PreemptionRestraints(state, settings, now_ms)
         self._is_active: dict[QueueName, bool] = {}
+        self.sizes = WorkloadSizes(state, settings)
         self.held = state.holds.victim_workloads()
 
     def at(self, now_ms: int) -> None:
@@ -119,6 +121,9 @@ class WorkloadReader:
         admitted = admitted_workload(
             self._state, name, self._settings, self.now_ms, is_drained=is_drained
         )
+        size = self.sizes.of(admitted.queue, admitted.usage)
+        if size:
+            admitted = replace(admitted, size=size)
         until_ms = None
         if admitted.is_protected:
             until_ms = admitted.reserved_ms + self._settings.options.min_run_time_ms
@@ -152,6 +157,7 @@ class CohortTree:
         self.promises: dict[WorkloadName, Promise] = {}  # to workloads that preempt
         self._state = state
         self._settings = settings
+        self.sizes = reader.sizes
         self.until_ms: dict[WorkloadName, int] = {}  # when time alone may change an entry
         self._preempting: dict[QueueName, dict[WorkloadName, PendingEntry]] = {}
         self._inadmissible: dict[QueueName, dict[WorkloadName, Reason]] = {}

@@ -221,7 +221,7 @@ class RememberedNominations(PlainNominations):
         for workload in self._promised:
             logged.remove(workload)
         turns, before = super().promised(tree), self._promised
-        self._promised = [promised_workload(turn) for turn in turns]
+        self._promised = [promised_workload(turn, tree.sizes) for turn in turns]
         if before == self._promised:
             del logged.log[at:]  # nothing has changed
         self.begun_at = len(logged.log)

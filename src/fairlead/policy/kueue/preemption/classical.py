@@ -34,10 +34,10 @@ class _Candidate(NamedTuple):
     ground: _Ground
     cohort_of_both: QueueName  # or the queue of both
 
-    def key(self) -> tuple[bool, _Ground, int, int, str]:
-        """Return what orders candidates: evicted already, the ground, priority, age."""
-        is_staying, priority, newest, name = self.workload.key()
-        return is_staying, self.ground, priority, newest, name
+    def key(self) -> tuple[bool, _Ground, int, float, int, str]:
+        """Return what orders candidates: evicted already, the ground, priority, size, age."""
+        is_staying, priority, size, newest, name = self.workload.key()
+        return is_staying, self.ground, priority, size, newest, name
 
 
 class _QueueCandidates(NamedTuple):

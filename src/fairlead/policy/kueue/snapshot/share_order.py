@@ -15,7 +15,7 @@ from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads, CandidateFilter
 from fairlead.policy.kueue.workloads import AdmittedWorkload
 
-Tie: TypeAlias = tuple[bool, bool, int, int, str]
+Tie: TypeAlias = tuple[bool, bool, int, float, int, str]
 Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
 """Sorts the largest share first, then cohorts, and then by what decides between equals."""
 
@@ -23,13 +23,14 @@ Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
 def cohort_entry(rank: Rank, name: QueueName) -> Entry:
     """Return where a cohort stands among its siblings."""
     weightless, share = rank
-    return not weightless, -share, False, (False, False, 0, 0, name), name
+    return not weightless, -share, False, (False, False, 0, 0.0, 0, name), name
 
 
 def queue_entry(rank: Rank, name: QueueName, first: AdmittedWorkload, *, is_own: bool) -> Entry:
     """Return where a ClusterQueue stands that would lose *first*; of equals the own one is last."""
     weightless, share = rank
-    tie = not first.is_evicted, is_own, first.priority, -first.reserved_ms, first.name
+    is_staying, priority, size, newest, first_name = first.key()
+    tie = is_staying, is_own, priority, size, newest, first_name
     return not weightless, -share, True, tie, name
 
 
