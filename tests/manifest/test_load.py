@@ -192,6 +192,19 @@ SLIPS = {
         "warning unknown-kind $.kind",
         "write apiVersion: kueue.x-k8s.io/v1beta2",
     ),
+    "the group forgotten of a kind that several groups have": (
+        "{apiVersion: v1, kind: PodGroup}",
+        "warning unknown-kind $.kind",
+        (
+            "write apiVersion: scheduling.run.ai/v2alpha2 or scheduling.x-k8s.io/v1alpha1 or"
+            " scheduling.sigs.k8s.io/v1alpha1"
+        ),
+    ),
+    "a kubeconfig": (
+        "{apiVersion: v1, kind: Config, clusters: [], contexts: [], users: []}",
+        "warning unknown-kind $.kind",
+        "leave the file out, and read what kubectl get -o yaml writes",
+    ),
     "no kind": (
         "{apiVersion: v1, metadata: {}}",
         "error unknown-kind $",

@@ -27,6 +27,7 @@ CODES: Final = MappingProxyType(
         "not-an-object": "a document or list item is not a mapping",
         "duplicate-key": "a mapping has the same key twice",
         "bad-key": "the key of a mapping is not a text",
+        "template": "the text is a template that was not rendered",
         "custom-tag": "a YAML tag that would need code to read it",
         "bad-alias": "a YAML alias that contains itself or multiplies beyond bounds",
         "bad-merge": "a YAML merge key whose value is not a mapping",

@@ -135,13 +135,28 @@ def identify(document: Document, findings: Findings) -> Identified:
 
 
 def _suspect_kind(document: Document, group: str, name: str, findings: Findings) -> None:
+    if name == "Config" and "contexts" in document.value:
+        _report_kubeconfig(document, findings)
+        return
     guess = did_you_mean(name, [kind for known, kind in KINDS if known == group])
-    elsewhere = [known for known, kind in KINDS if kind == name]
+    elsewhere = [
+        f"{known}/{kind.versions[0]}" for (known, own), kind in KINDS.items() if own == name
+    ]
     if not guess and group == "" and elsewhere:
-        guess = f"write apiVersion: {elsewhere[0]}/{KINDS[elsewhere[0], name].versions[0]}"
+        guess = f"write apiVersion: {' or '.join(elsewhere)}"
     if guess:
         message = f"found the unknown kind {quote(kind_title(group, name))}; it is left alone"
         document.source.warn(findings, "unknown-kind", ("kind",), message, guess)
+
+
+def _report_kubeconfig(document: Document, findings: Findings) -> None:
+    document.source.warn(
+        findings,
+        "unknown-kind",
+        ("kind",),
+        "found a kubeconfig, which says where a cluster is, not what is in it; it is left alone",
+        "leave the file out, and read what kubectl get -o yaml writes",
+    )
 
 
 def _report_version(document: Document, version: str, kind: Kind, findings: Findings) -> None:

@@ -14,7 +14,14 @@ from fairlead.manifest.text.limits import MAX_ALIASED_NODES, MAX_DEPTH
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.scalar import NumberError, number_value, plain_value
 from fairlead.manifest.text.values import REFUSED, Mapping, Refused, Scalar, Value, height
-from fairlead.manifest.text.yaml_nodes import TEXT_TAG, TOO_DEEP, UNTAGGED, Tally
+from fairlead.manifest.text.yaml_nodes import (
+    RENDER,
+    TEMPLATE,
+    TEXT_TAG,
+    TOO_DEEP,
+    UNTAGGED,
+    Tally,
+)
 
 Remark: TypeAlias = tuple[str, Path, int, str, str]
 """Code, path, line counted from 1, message and fix."""
@@ -174,12 +181,14 @@ class Builder:
         return self._refuse("custom-tag", node, message, "remove the tag, and write the value out")
 
     def _refuse_key(self, node: Node) -> None:
-        if isinstance(node, CollectionNode):
+        if isinstance(node, MappingNode) and node.flow_style:  # the inner braces of {{ name }}
+            self._refuse("template", node, TEMPLATE, RENDER)
+        elif isinstance(node, CollectionNode):
             message = "found a mapping or list as a key, expected a text"
-            fix = "if this is a template ({{ ... }}), render it first"
+            self._refuse("bad-key", node, message, "write the key as a text")
         else:
-            message, fix = "found a key with a tag, expected a text", "remove the tag"
-        self._refuse("bad-key", node, message, fix)
+            message = "found a key with a tag, expected a text"
+            self._refuse("bad-key", node, message, "remove the tag")
 
     def _refuse_repeated(self, node: MappingNode, repeated: list[Node]) -> None:
         first_lines: dict[str, int] = {}

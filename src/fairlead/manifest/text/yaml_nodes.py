@@ -21,10 +21,14 @@ TEXT_TAG = "tag:yaml.org,2002:str"  # quoted, or a block of text
 
 TOO_DEEP = f"found more than {MAX_DEPTH} mappings and lists within each other"
 
+TEMPLATE: Final = "found a template ({{ ... }}), expected plain YAML"
+RENDER: Final = "run helm template first, and read what it writes"
+
 OTHER_BREAKS: Final = "\x85\u2028\u2029"
 """Ends of lines to the parser, but to neither editors nor us."""
 
 _MAX_LEVELS = MAX_DEPTH + 1  # a scalar may stand one level below the deepest collection
+_PLACEHOLDER = re.compile(r"^[^\n#'\"]*\{\{", re.MULTILINE)  # in no comment and no quotes
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -166,6 +170,9 @@ def _marked(error: yaml.MarkedYAMLError, text: str) -> TextError:
         return TextError(
             "tab-indentation", line, "found a tab, expected spaces", "indent with spaces only"
         )
+    placeholder = _PLACEHOLDER.search(text)
+    if placeholder is not None:
+        return TextError("template", line_at(text, placeholder.end()), TEMPLATE, RENDER)
     message = f"found no valid YAML: {error.problem}"
     if error.context:
         message += f" ({error.context})"
