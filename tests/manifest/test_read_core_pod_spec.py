@@ -12,7 +12,15 @@ from fairlead.manifest.core.read_pod_spec import (
     read_pod_spec,
     with_pod_level,
 )
-from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm, Toleration
+from fairlead.model.selector import (
+    LabelRequirement,
+    LabelSelector,
+    NodeTerm,
+    PodTerm,
+    PreferredNodes,
+    Toleration,
+)
+from fairlead.model.workload import PodConstraints
 from tests.manifest.yaml_text import cursor_of, remarks
 
 GI = 2**30
@@ -271,6 +279,41 @@ def test_a_constraint_that_no_filter_knows_is_named(text: str, name: str) -> Non
 )
 def test_a_wish_that_binds_nobody_is_not_a_constraint(text: str) -> None:
     assert read(text).constraints.unsupported == ()
+
+
+def test_preferred_nodes_are_read_with_their_weights() -> None:
+    spec = read("""
+        affinity:
+          nodeAffinity:
+            preferredDuringSchedulingIgnoredDuringExecution:
+            - {weight: 80, preference: {matchExpressions: [{key: disk, operator: Exists}]}}
+            - weight: 5
+              preference: {matchFields: [{key: metadata.name, operator: In, values: [n1]}]}
+            - {weight: 1, preference: {}}
+    """)
+    preferences = spec.constraints.preferences
+    assert preferences is not None
+    disk = LabelRequirement(key="disk", operator="Exists")
+    name = LabelRequirement(key="metadata.name", operator="In", values=("n1",))
+    assert preferences.nodes == (
+        PreferredNodes(weight=80, term=NodeTerm(labels=(disk,))),
+        PreferredNodes(weight=5, term=NodeTerm(names=(name,))),
+    )
+    assert spec.constraints == PodConstraints(preferences=preferences)  # nothing is required
+
+
+@pytest.mark.parametrize("weight", ["0", "101"])
+def test_a_weight_that_kubernetes_refuses_is_refused(weight: str) -> None:
+    cursor, findings = cursor_of(f"""
+        affinity:
+          nodeAffinity:
+            preferredDuringSchedulingIgnoredDuringExecution:
+            - {{weight: {weight}, preference: {{matchExpressions: [{{key: a, operator: Exists}}]}}}}
+    """)
+    read_pod_spec(cursor, namespace="", labels={})
+    found = remarks(findings)
+    assert [each.rpartition(".")[2] for each in found] == ["weight"]
+    assert found[0].startswith("error out-of-range")
 
 
 def test_everything_wrong_is_told_at_once_with_its_place() -> None:

@@ -2,8 +2,8 @@
 
 Nothing is taken from running sums or from an index. The rules are those that the search promises:
 a node fits where everything asked for is free *later* and the pods around allow the pod then; of
-those that fit, one where all that is so now goes first; a pod without GPUs prefers nodes without;
-then the least is left, or the most; then the name.
+those that fit, one where all that is so now goes first; then the one that the pod prefers; a pod
+without GPUs prefers nodes without; then the least is left, or the most; then the name.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodConstraints, PodSet, Workload
 from fairlead.placement.find_node import Spot
 from fairlead.placement.host_ports import Port
+from fairlead.placement.preferred_nodes import preference_points
 from fairlead.placement.shared_devices import DeviceRule
 from tests.placement.reference_pod_affinity import is_allowed
 
@@ -165,8 +166,15 @@ def plain_find(state: ClusterState, workload: Workload, pod_set: int, rules: Rul
     if not rooms:
         return None
 
-    def order(room: PlainRoom) -> tuple[bool, bool, int, str]:
+    wished = asked.constraints.preferences
+    points = (
+        preference_points([room.node for room in rooms], wished) if wished else [0] * len(rooms)
+    )
+    liked = {room.node.name: more for room, more in zip(rooms, points, strict=True)}
+
+    def order(room: PlainRoom) -> tuple[bool, int, bool, int, str]:
         is_later = not plain_fits_now(state, workload, pod_set, room.node)
+        disliked = -liked[room.node.name]
         gpus = room.node.allocatable
         has_gpus = any(
             amount
@@ -175,10 +183,10 @@ def plain_find(state: ClusterState, workload: Workload, pod_set: int, rules: Rul
         )
         if _asks_for_gpus(state, asked):
             left = -room.gpu_later() if rules.spread_gpus else room.gpu_later()
-            return is_later, False, left, room.node.name
+            return is_later, disliked, False, left, room.node.name
         cpu = max(0, room.later["cpu"])
         left = -cpu if rules.spread_cpus else cpu
-        return is_later, has_gpus, left, room.node.name
+        return is_later, disliked, has_gpus, left, room.node.name
 
     room = min(rooms, key=order)
     now = plain_fits_now(state, workload, pod_set, room.node)

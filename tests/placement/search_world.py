@@ -31,6 +31,7 @@ from fairlead.model.selector import (
     LabelSelector,
     NodeTerm,
     PodTerm,
+    PreferredNodes,
     Taint,
     Toleration,
 )
@@ -41,6 +42,7 @@ from fairlead.model.workload import (
     PodId,
     PodSet,
     PodSets,
+    Preferences,
     Workload,
     numbered_pod,
 )
@@ -54,6 +56,15 @@ RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "amd.com/gpu")
 AXES = QuotaAxes([Axis("cpu")])
 PODS = 3  # of each workload
 TAINT = Taint(key="dedicated", value="ml", effect="NoSchedule")
+WISHES = Preferences(
+    nodes=tuple(
+        PreferredNodes(
+            weight=weight,
+            term=NodeTerm(labels=(LabelRequirement(key="zone", operator="In", values=(zone,)),)),
+        )
+        for weight, zone in ((7, "a"), (3, "b"))
+    )
+)
 IN_ZONE_A = NodeTerm(labels=(LabelRequirement(key="zone", operator="In", values=("a",)),))
 
 
@@ -124,6 +135,7 @@ constraints = st.builds(
     host_ports=rarely((), (("TCP", 80),), (("TCP", 80), ("UDP", 53))),
     pod_affinity=st.sampled_from([(), (), (near("a"),)]),
     pod_anti_affinity=st.sampled_from([(), (), (near("b"),)]),
+    preferences=rarely(None, WISHES),
 )
 
 

@@ -65,6 +65,13 @@ class NodeTerm(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class PreferredNodes(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes that a pod prefers, with a weight among its preferences."""
+
+    weight: int  # from 1 to 100
+    term: NodeTerm
+
+
 class PodTerm(msgspec.Struct, frozen=True, kw_only=True):
     """Pods to be near, or not near: those that a selector finds in some namespaces.
 

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, NewType, TypeAlias
 import msgspec
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.selector import NodeTerm, PodTerm, Toleration
+from fairlead.model.selector import NodeTerm, PodTerm, PreferredNodes, Toleration
 
 PodId = NewType("PodId", str)
 """One pod of a workload for as long as the pod exists, whatever becomes of the others.
@@ -39,6 +39,12 @@ class GpuShare(msgspec.Struct, frozen=True, kw_only=True):
     memory_mib: int | None = None
 
 
+class Preferences(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of the nodes that may run a pod it prefers; they rule out none."""
+
+    nodes: tuple[PreferredNodes, ...] = ()
+
+
 class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):
     """Where the pods of a set may run.
 
@@ -52,6 +58,7 @@ class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):
     host_ports: tuple[tuple[str, int], ...] = ()  # protocol and port
     pod_affinity: tuple[PodTerm, ...] = ()  # near pods that all of these mean
     pod_anti_affinity: tuple[PodTerm, ...] = ()  # near no pod that one of these means
+    preferences: Preferences | None = None
     unsupported: tuple[str, ...] = ()
     held_nodes: frozenset[str] = frozenset()  # kept off in this plan, after a start failed there
 

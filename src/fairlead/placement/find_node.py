@@ -2,11 +2,12 @@
 
 A node fits if it has room *later*, after termination, and the pods that are there then allow the
 pod. Among the nodes that fit, one where all this is true now comes before all where the pod would
-have to wait. Nothing else comes before the order of the index.
+have to wait. Then the nodes that the pod prefers come first, if preferences are honored. Nothing
+else comes before the order of the index.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from operator import le
 from typing import NamedTuple
 
@@ -16,12 +17,13 @@ from fairlead.model.device_share import besides_shares as without_shares
 from fairlead.model.node import Node
 from fairlead.model.plan import Tally
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, PodSet, Workload
+from fairlead.model.workload import PodConstraints, PodSet, Preferences, Workload
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.node_filters import node_defect
 from fairlead.placement.node_index import Growth, NodeIndex
 from fairlead.placement.node_room import DEVICE, NodeRoom
 from fairlead.placement.pod_affinity import PodAffinity, PodsAround
+from fairlead.placement.preferred_nodes import preference_points
 from fairlead.placement.room_defect import room_defect
 from fairlead.placement.shared_devices import DeviceRule, choose_devices, fits_devices
 
@@ -37,11 +39,19 @@ class Spot(NamedTuple):
 class NodeFinder:
     """Finds nodes in one state, through all its changes, and caches what cannot change."""
 
-    def __init__(self, state: ClusterState, index: NodeIndex, devices: DeviceRule) -> None:
+    def __init__(
+        self,
+        state: ClusterState,
+        index: NodeIndex,
+        devices: DeviceRule,
+        *,
+        honors_preferences: bool = True,
+    ) -> None:
         """Search *index*, which is that of *state*; *devices* says how devices are shared."""
         self._state = state
         self._index = index
         self._devices = devices
+        self._honors_preferences = honors_preferences
         self._affinity = PodAffinity(state)
         self._defects: dict[PodConstraints, dict[str, tuple[Node, str | None]]] = {}
 
@@ -57,6 +67,9 @@ class NodeFinder:
         if gpus > self._index.most_gpus():
             return None
         around = self._affinity.around(workload, pod_set)
+        preferences = asked.constraints.preferences
+        if preferences is not None and self._honors_preferences:
+            return self._most_preferred(asked, preferences, around, among)
         second: Spot | None = None
         for room in self._index.preferred(requests, gpus):
             if among is not None and room.node.name not in among:
@@ -65,9 +78,7 @@ class NodeFinder:
                 continue
             if second is not None and not all(map(le, requests, room.idle)):
                 continue  # the pod would have to wait there, and it is preferred less
-            if self._rule_defect(room.node, asked, around) is not None:
-                continue
-            if asked.gpu_share and not fits_devices(room, asked.gpu_share, self._index.gpus):
+            if not self._accepts(room, asked, around):
                 continue
             if self._has_room_now(room, asked, requests, around):
                 return self._spot(room, asked, now=True)
@@ -188,6 +199,40 @@ class NodeFinder:
         if share and not fits_devices(room, share, self._index.gpus, now=True):
             return False
         return not ports or port_room(self._state, room.node.name, ports) == "free"
+
+    def _most_preferred(
+        self, asked: PodSet, preferences: Preferences, around: PodsAround, among: Set[str] | None
+    ) -> Spot | None:
+        """Return the place that the pod prefers of those now, or if there is none of those later.
+
+        Cost: each node that has room.
+        """
+        rooms = list(self._fitting(asked, around, among))
+        if not rooms:
+            return None
+        points = preference_points([room.node for room in rooms], preferences)
+        requests = self.besides_shares(asked)
+        is_now = [self._has_room_now(room, asked, requests, around) for room in rooms]
+        best = max(range(len(rooms)), key=lambda at: (is_now[at], points[at], -at))
+        return self._spot(rooms[best], asked, now=is_now[best])
+
+    def _fitting(
+        self, asked: PodSet, around: PodsAround, among: Set[str] | None
+    ) -> Iterator[NodeRoom]:
+        """Yield the nodes where a pod fits later, in the order of the index."""
+        requests = self.besides_shares(asked)
+        for room in self._index.preferred(requests, self._gpu_thousandths(asked)):
+            if among is not None and room.node.name not in among:
+                continue
+            if all(map(le, requests, room.later)) and self._accepts(room, asked, around):
+                yield room
+
+    def _accepts(self, room: NodeRoom, asked: PodSet, around: PodsAround) -> bool:
+        """Return whether rules and shared devices allow a pod on a node where it has room later."""
+        if self._rule_defect(room.node, asked, around) is not None:
+            return False
+        share = asked.gpu_share
+        return not share or fits_devices(room, share, self._index.gpus)
 
     def _spot(self, room: NodeRoom, asked: PodSet, *, now: bool) -> Spot:
         """Return the place on a node with room; its devices may still make the pod wait."""

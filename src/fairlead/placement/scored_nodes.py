@@ -30,7 +30,7 @@ from fairlead.model.selector import Toleration
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet
 from fairlead.placement.node_room import GpuResources, node_room
-from fairlead.placement.sorted_nodes import SortedNodes
+from fairlead.placement.sorted_nodes import Key, SortedNodes
 
 Scoring: TypeAlias = Literal["LeastAllocated", "MostAllocated"]
 """Whether emptier nodes are better, or fuller ones."""
@@ -106,6 +106,17 @@ class ScoredNodes:
         for a kind that is not kept, a score for each node. Each call copies one pointer for each
         node that fits.
         """
+        return self._nodes_for(asked).in_order()
+
+    def ranked(self, asked: PodSet) -> list[Key]:
+        """Return the nodes of `best_first` in its order, each with the number that sorts it.
+
+        A point more in the score of a node lowers its number by `WHOLE_POINT`.
+        """
+        return self._nodes_for(asked).keys()
+
+    def _nodes_for(self, asked: PodSet) -> SortedNodes:
+        """Return the nodes where a pod of *asked* fits now."""
         self._read_loads()
         order = self._order_of(asked)
         changes = self._state.books.changes
@@ -113,7 +124,7 @@ class ScoredNodes:
             for name in changes.since(order.read_at):
                 self._rank(order, name)
             order.read_at = changes.moment
-        return order.nodes.in_order()
+        return order.nodes
 
     def _read_loads(self) -> None:
         books = self._state.books

@@ -46,4 +46,8 @@ class SortedNodes:
 
     def in_order(self) -> Iterator[str]:
         """Yield all names in the order of this moment, whatever moves while they are read."""
-        return (name for _, name in self._keys.copy())
+        return (name for _, name in self.keys())
+
+    def keys(self) -> list[Key]:
+        """Return all names in the order of this moment, each with its number."""
+        return self._keys.copy()

@@ -26,9 +26,23 @@ from fairlead.model.events import (
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.node import Node
 from fairlead.model.queue import ElasticQuota, Queue
-from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm, Taint
+from fairlead.model.selector import (
+    LabelRequirement,
+    LabelSelector,
+    NodeTerm,
+    PodTerm,
+    PreferredNodes,
+    Taint,
+)
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodConstraints, PodSet, PodSets, Workload
+from fairlead.model.workload import (
+    ElasticPods,
+    PodConstraints,
+    PodSet,
+    PodSets,
+    Preferences,
+    Workload,
+)
 from fairlead.policy.elastic_quota.settings import (
     FAITHFUL,
     ElasticQuotaSettings,
@@ -117,6 +131,8 @@ def quotas(draw: st.DrawFn, namespace: str) -> Queue:
 
 def constraints() -> st.SearchStrategy[PodConstraints]:
     """Where pods may run: mostly anywhere."""
+    zone_y = LabelRequirement(key="zone", operator="In", values=("y",))
+    in_zone_y = PreferredNodes(weight=10, term=NodeTerm(labels=(zone_y,)))
     red = PodTerm(topology_key="name", selector=RED, namespaces=NAMESPACES)
     return st.sampled_from(
         [
@@ -127,6 +143,7 @@ def constraints() -> st.SearchStrategy[PodConstraints]:
             PodConstraints(pod_anti_affinity=(replace(red, topology_key="zone"),)),
             PodConstraints(pod_affinity=(red,)),
             PodConstraints(node_selector=(("zone", "x"),)),
+            PodConstraints(preferences=Preferences(nodes=(in_zone_y,))),
             PodConstraints(unsupported=("topologySpreadConstraints",)),
         ]
     )

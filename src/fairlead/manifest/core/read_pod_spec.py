@@ -8,6 +8,7 @@ import msgspec
 from fairlead.manifest.core.read_selector import (
     read_label_selector,
     read_node_terms,
+    read_preferred_nodes,
     read_tolerations,
     sorted_selector,
 )
@@ -16,7 +17,7 @@ from fairlead.manifest.text.fields import FieldError, field_names, quantity_of, 
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.values import Value, describe
 from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm
-from fairlead.model.workload import PodConstraints
+from fairlead.model.workload import PodConstraints, Preferences
 
 _PORT_MAX: Final = 65_535
 _PROTOCOLS: Final[Mapping[str, str]] = words(Literal["TCP", "UDP", "SCTP"])
@@ -128,21 +129,27 @@ def read_pod_constraints(
     Its *lasting* containers are its main ones and sidecars.
     """
     affinity = spec.mapping("affinity")
+    of_nodes = affinity.mapping("nodeAffinity")
     return PodConstraints(
         node_selector=tuple(sorted(spec.text_map("nodeSelector").items())),
-        node_terms=_node_terms(affinity.mapping("nodeAffinity")),
+        node_terms=_node_terms(of_nodes),
         tolerations=read_tolerations(spec, "tolerations"),
         host_ports=tuple(sorted({port for one in lasting for port in one.host_ports})),
         pod_affinity=read_pod_terms(affinity, "podAffinity", namespace=namespace, labels=labels),
         pod_anti_affinity=read_pod_terms(
             affinity, "podAntiAffinity", namespace=namespace, labels=labels
         ),
+        preferences=_preferences(of_nodes),
         unsupported=tuple(sorted(set(_unsupported_fields(spec)))),
     )
 
 
+def _preferences(of_nodes: Cursor) -> Preferences | None:
+    nodes = read_preferred_nodes(of_nodes, _PREFERRED)
+    return Preferences(nodes=nodes) if nodes else None
+
+
 def _node_terms(affinity: Cursor) -> tuple[NodeTerm, ...] | None:
-    affinity.ignore(_PREFERRED)
     is_required = affinity.has(_REQUIRED)
     required = affinity.mapping(_REQUIRED)
     return read_node_terms(required) if is_required else None

@@ -16,6 +16,7 @@ from fairlead.model.selector import (
     LabelSelector,
     NodeTerm,
     Operator,
+    PreferredNodes,
     Taint,
     Toleration,
 )
@@ -28,6 +29,7 @@ _NAME_OPERATORS: Final[Mapping[str, Operator]] = words(Literal["In", "NotIn"])
 _EFFECTS: Final[Mapping[str, Effect]] = words(Effect)
 _ANY_OR_EFFECTS: Final[Mapping[str, Effect | None]] = {"": None, **_EFFECTS}
 _NAME_FIELD = "metadata.name"
+_MOST_WEIGHT: Final = 100
 
 
 def read_label_selector(selector: Cursor) -> LabelSelector:
@@ -54,12 +56,28 @@ def read_node_terms(node_selector: Cursor) -> tuple[NodeTerm, ...]:
 
     None of them at all selects no node, as in Kubernetes.
     """
-    return tuple(
-        NodeTerm(
-            labels=tuple(_requirements(term, "matchExpressions", _NODE_OPERATORS)),
-            names=tuple(_name_requirements(term)),
+    return tuple(map(_node_term, node_selector.items("nodeSelectorTerms")))
+
+
+def read_preferred_nodes(affinity: Cursor, key: str) -> tuple[PreferredNodes, ...]:
+    """Read the preferred terms of a node affinity at *key*; one without conditions has no effect.
+
+    Kubernetes refuses a weight that is not from 1 to 100.
+    """
+    found = [
+        PreferredNodes(
+            weight=item.integer("weight", minimum=1, maximum=_MOST_WEIGHT),
+            term=_node_term(item.mapping("preference")),
         )
-        for term in node_selector.items("nodeSelectorTerms")
+        for item in affinity.items(key)
+    ]
+    return tuple([each for each in found if each.term.labels or each.term.names])
+
+
+def _node_term(term: Cursor) -> NodeTerm:
+    return NodeTerm(
+        labels=tuple(_requirements(term, "matchExpressions", _NODE_OPERATORS)),
+        names=tuple(_name_requirements(term)),
     )
 
 

@@ -13,12 +13,13 @@ from fairlead.model.axes import Amounts
 from fairlead.model.events import WorkloadStopped
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodKey
+from fairlead.model.workload import PodKey, Preferences
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.node_filters import node_defect
 from fairlead.placement.pod_affinity import PodAffinity
+from fairlead.placement.preferred_nodes import preference_points
 from fairlead.placement.room_defect import POD_SLOTS, lack_text
-from fairlead.placement.scored_nodes import ScoredNodes
+from fairlead.placement.scored_nodes import WHOLE_POINT, ScoredNodes
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
 from fairlead.policy.elastic_quota.quota.nominations import Nominations
 from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
@@ -145,10 +146,31 @@ class NodeFit:
         own = self._nominations.node_of(pending.key)
         if own is not None and self.defect(pending, own) is None:
             return own
+        preferences = pending.pod_set.constraints.preferences
+        if preferences is not None:
+            return self._most_preferred(pending, preferences)
         for name in self._scored.best_first(pending.pod_set):
             if self.defect(pending, name) is None:
                 return name
         return None
+
+    def _most_preferred(self, pending: PendingPod, preferences: Preferences) -> str | None:
+        """Return the best node by the scores for its load and for *preferences* together.
+
+        Cost: a check of each node that has room.
+        """
+        fitting = [
+            (number, name)
+            for number, name in self._scored.ranked(pending.pod_set)
+            if self.defect(pending, name) is None
+        ]
+        nodes = [self._state.nodes[name] for _, name in fitting]
+        more = preference_points(nodes, preferences)
+        ranks = [
+            (number - points * WHOLE_POINT, name)
+            for (number, name), points in zip(fitting, more, strict=True)
+        ]
+        return min(ranks)[1] if ranks else None
 
     def defect(self, pending: PendingPod, name: str) -> str | None:
         """Return why *pending* cannot start on a node, worded to follow "3 nodes"; None: it can."""

@@ -70,7 +70,8 @@ def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
     )
     on_devices = settings.device_placement or settings.gpu_placement
     rule = DeviceRule(spread=on_devices == "spread", wait_to_pack=settings.faithful)
-    return NodeFinder(state, index, rule)
+    # KAI ignores preferred nodes.
+    return NodeFinder(state, index, rule, honors_preferences=not settings.faithful)
 
 
 def waiting_pods(state: ClusterState) -> WaitingPods:
