@@ -1,9 +1,9 @@
 """Reads the annotations with which a pod asks for part of a GPU."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from fairlead.manifest.core.read_metadata import Metadata
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_SHARED_DEVICES
 from fairlead.manifest.text.path import quote
@@ -18,15 +18,15 @@ _WHOLE = re.compile(r"0*([0-9]{1,18})")
 _THOUSANDTHS: Final = 3  # digits
 
 
-def read_gpu_share(top: Cursor, metadata: Metadata) -> GpuShare | None:
-    """Return the share of each device that the annotations of a pod ask for, if they do."""
-    fraction, memory = metadata.annotations.get(FRACTION), metadata.annotations.get(MEMORY)
+def read_gpu_share(top: Cursor, annotations: Mapping[str, str]) -> GpuShare | None:
+    """Return the share of each device that the *annotations* of a pod ask for, if they do."""
+    fraction, memory = annotations.get(FRACTION), annotations.get(MEMORY)
     if fraction is None and memory is None:
         return None
     if fraction is not None and memory is not None:
         _refuse(top, MEMORY, memory, f"no {MEMORY} beside {FRACTION}", "remove one of the two")
         return None
-    devices = _devices(top, metadata.annotations.get(DEVICES, "1"))
+    devices = _devices(top, annotations.get(DEVICES, "1"))
     if memory is not None:
         memory_mib = _whole(top, MEMORY, memory)
         return GpuShare(devices=devices or 1, memory_mib=memory_mib) if memory_mib else None

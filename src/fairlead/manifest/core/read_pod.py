@@ -120,7 +120,9 @@ _KNOWN_OF_SPECS: Final = PASSED_OVER_OF_SPECS.union(
 )
 
 
-_SHAPES: Final = PodShapes()
+SHAPES: Final = PodShapes()
+"""The shapes that all pods and templates of a process share."""
+
 _PHASES: Final = words(Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"])
 # Of the conditions only when a pod was scheduled is read.
 _IGNORED_STATUS: Final = field_names(
@@ -132,7 +134,7 @@ _IGNORED_STATUS: Final = field_names(
 )
 
 
-def read_pod(top: Cursor, shapes: PodShapes = _SHAPES) -> PodObject | None:
+def read_pod(top: Cursor, shapes: PodShapes = SHAPES) -> PodObject | None:
     """Read a pod; None if it has no usable name. Of alike specs *shapes* read one."""
     top.ignore("apiVersion", "kind")
     metadata = read_metadata(top)
@@ -146,7 +148,7 @@ def read_pod(top: Cursor, shapes: PodShapes = _SHAPES) -> PodObject | None:
     if phase == "Running" and node is None:
         message = "found a running pod without a node; it counts as waiting"
         top.warn(("spec", "nodeName"), "contradiction", message, "add nodeName")
-    gpu_share = read_gpu_share(top, metadata)
+    gpu_share = read_gpu_share(top, metadata.annotations)
     top.finish()
     if not metadata.name:
         return None
