@@ -130,7 +130,10 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "ports": {"containers": [{"ports": [{"containerPort": 80, "hostPort": 80}]}]},
     "an init container": {"initContainers": [{"resources": {"requests": {"cpu": "9"}}}]},
     "a sidecar": {"initContainers": [{"restartPolicy": "Always"}]},
-    "a volume that binds": {"volumes": [{"name": "v", "persistentVolumeClaim": {}}]},
+    "a volume that binds": {"volumes": [{"name": "v", "rbd": {}}]},
+    "an ephemeral volume": {
+        "volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    },
     "a host network": {"hostNetwork": True},
     "an overhead": {"overhead": {"cpu": "1"}},
     "a selector": {"nodeSelector": {"pool": "gpu"}},
@@ -150,6 +153,34 @@ DIFFERENT: dict[str, dict[str, Any]] = {
     "a node affinity": {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}},
     "a pod affinity": {"affinity": {"podAffinity": {REQUIRED: [TERM]}}},
 }
+
+
+def test_claims_are_read_of_each_pod_and_make_no_shape_of_their_own() -> None:
+    volumes = [
+        [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-{at}"}}, {"name": "tmp"}]
+        for at in range(3)
+    ]
+    documents = documents_of(*(pod(at, volumes=each) for at, each in enumerate(volumes)))
+    assert check_same(documents) == 2
+    found, _ = read(documents, ReadOnce())
+    assert [each.claims for each in found if each] == [("data-0",), ("data-1",), ("data-2",)]
+
+
+@pytest.mark.parametrize(
+    ("reference", "path"),
+    [
+        ({}, "$.spec.volumes[0].persistentVolumeClaim.claimName"),
+        ({"claimName": 7}, "$.spec.volumes[0].persistentVolumeClaim.claimName"),
+        ({"claimName": "a", "readOnly": 1}, "$.spec.volumes[0].persistentVolumeClaim.readOnly"),
+        ({"claimName": "a", "odd": 1}, "$.spec.volumes[0].persistentVolumeClaim.odd"),
+    ],
+)
+def test_a_reference_with_a_mistake_is_told_of_each_time(reference: object, path: str) -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": reference}]
+    documents = documents_of(pod(0), *(pod(at, volumes=volumes) for at in range(2)))
+    assert check_same(documents) == 0
+    _, findings = read(documents, ReadOnce())
+    assert [each.path for each in findings] == [path] * 2
 
 
 @pytest.mark.parametrize("what", DIFFERENT)

@@ -256,8 +256,8 @@ def test_in_the_network_of_the_host_every_port_is_a_host_port() -> None:
 UNSUPPORTED = {
     "topologySpreadConstraints: [{whenUnsatisfiable: DoNotSchedule, maxSkew: 1}]":
         "topologySpreadConstraints",
-    "volumes: [{name: a, persistentVolumeClaim: {claimName: a}}]": "volumes.persistentVolumeClaim",
-    "volumes: [{name: a, ephemeral: {}}]": "volumes.ephemeral",
+    "volumes: [{name: a, gcePersistentDisk: {pdName: a}}]": "volumes.gcePersistentDisk",
+    "volumes: [{name: a, rbd: {}}]": "volumes.rbd",
     "resourceClaims: [{name: a, resourceClaimName: b}]": "resourceClaims",
 }  # fmt: skip
 
@@ -275,6 +275,8 @@ def test_a_constraint_that_no_filter_knows_is_named(text: str, name: str) -> Non
         "topologySpreadConstraints: [{whenUnsatisfiable: ScheduleAnyway}]",
         "volumes: [{name: a, emptyDir: {}}, {name: b, configMap: {name: c}}]",
         "resourceClaims: []",
+        "volumes: [{name: a, persistentVolumeClaim: {claimName: a, readOnly: true}}]",
+        "volumes: [{name: a, ephemeral: {volumeClaimTemplate: {spec: {}}}}]",
     ],
 )
 def test_a_wish_that_binds_nobody_is_not_a_constraint(text: str) -> None:

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from fairlead.model.node import Node
 from fairlead.model.selector import Effect, LabelRequirement, NodeTerm, Taint, Toleration
-from fairlead.model.workload import ANYWHERE, PodConstraints
-from fairlead.placement.node_filters import node_defect
+from fairlead.model.workload import ANYWHERE, PodConstraints, VolumeNeeds
+from fairlead.placement.node_filters import VolumeChecks, node_defect
 
 EFFECTS: dict[str, Effect] = {
     "NoSchedule": "NoSchedule",
@@ -191,3 +191,54 @@ def test_another_toleration_closes_no_node(
     fewer = PodConstraints(tolerations=tuple(given_tolerations[1:]))
     more = PodConstraints(tolerations=tuple(given_tolerations))
     assert node_defect(opened, fewer) is not None or node_defect(opened, more) is None
+
+
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+FAR, OTHER_ZONE = "are out of reach of a volume", "are in another zone than a volume"
+
+
+def within(key: str, *values: str) -> NodeTerm:
+    return NodeTerm(labels=(LabelRequirement(key=key, operator="In", values=values),))
+
+
+@pytest.mark.parametrize(
+    ("reach", "labels", "told"),
+    [
+        ((), {}, None),
+        (((within("rack", "r1"),),), {"rack": "r1"}, None),
+        (((within("rack", "r1"),),), {"rack": "r2"}, FAR),
+        (((within("rack", "r1"),),), {}, FAR),
+        (((within("rack", "r1"), within("rack", "r2")),), {"rack": "r2"}, None),
+        (((within("rack", "r1"),), (within("rack", "r2"),)), {"rack": "r2"}, FAR),  # of both
+        (((within("rack", "r1"),), (within("row", "7"),)), {"rack": "r1", "row": "7"}, None),
+        (((),), {"rack": "r1"}, FAR),  # an affinity without alternatives matches no node
+    ],
+)
+def test_each_volume_has_to_be_in_reach(
+    reach: tuple[tuple[NodeTerm, ...], ...], labels: dict[str, str], told: str | None
+) -> None:
+    needs = PodConstraints(volumes=VolumeNeeds(reach=reach))
+    assert node_defect(node(labels=labels), needs) == told
+    assert node_defect(node(labels=labels), needs, "reach") == told
+
+
+@pytest.mark.parametrize(
+    ("zones", "labels", "told"),
+    [
+        (((ZONE, ("a",)),), {ZONE: "a"}, None),
+        (((ZONE, ("a", "b")),), {ZONE: "b"}, None),
+        (((ZONE, ("a",)),), {ZONE: "b"}, OTHER_ZONE),
+        (((ZONE, ("a",)), (ZONE, ("b",))), {ZONE: "b"}, OTHER_ZONE),  # of two volumes
+        (((ZONE, ("a",)),), {}, None),  # a node without zones is in all of them
+        (((ZONE, ("a",)),), {REGION: "north"}, None),
+        (((REGION, ("north",)), (ZONE, ("a",))), {REGION: "north"}, OTHER_ZONE),
+        (((REGION, ("north",)), (ZONE, ("a",))), {REGION: "north", ZONE: "a"}, None),
+    ],
+)
+def test_a_node_with_a_zone_has_to_be_in_those_of_the_volumes(
+    zones: tuple[tuple[str, tuple[str, ...]], ...], labels: dict[str, str], told: str | None
+) -> None:
+    needs = PodConstraints(volumes=VolumeNeeds(zones=zones))
+    checks: VolumeChecks = "reach"
+    assert node_defect(node(labels=labels), needs) == told
+    assert node_defect(node(labels=labels), needs, checks) is None

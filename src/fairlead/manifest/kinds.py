@@ -21,6 +21,7 @@ from fairlead.manifest.core.read_objects import (
     read_resource_quota,
 )
 from fairlead.manifest.core.read_pod import read_pod
+from fairlead.manifest.core.read_volumes import read_claim, read_storage_class, read_volume
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.cursor import Cursor
@@ -71,12 +72,15 @@ def warn_of_other_sections(
 KINDS: Final[Mapping[GroupAndKind, Kind]] = {
     ("", "Namespace"): one_object(read_namespace, "v1"),
     ("", "Node"): one_object(read_node, "v1"),
+    ("", "PersistentVolume"): one_object(read_volume, "v1"),
+    ("", "PersistentVolumeClaim"): one_object(read_claim, "v1"),
     ("", "Pod"): one_object(read_pod, "v1"),
     ("", "ResourceQuota"): one_object(read_resource_quota, "v1"),
     ("policy", "PodDisruptionBudget"): one_object(read_budget, "v1", "v1beta1"),
     ("scheduling.k8s.io", "PriorityClass"): one_object(
         read_priority_class, "v1", "v1beta1", "v1alpha1"
     ),
+    ("storage.k8s.io", "StorageClass"): one_object(read_storage_class, "v1", "v1beta1"),
     **{
         key: replace(kind, policy=bundle.policy)
         for bundle in BUNDLES.values()

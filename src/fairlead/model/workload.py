@@ -45,6 +45,25 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[PreferredNodes, ...] = ()
 
 
+class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
+    """What keeps a plan from starting pods or a workload, whatever room and quota there are."""
+
+    code: str  # that of the reason with which it waits
+    names: tuple[str, ...] = ()  # what it is about, such as the missing group
+
+
+class VolumeNeeds(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the volumes of a pod let it run.
+
+    A node has to match one alternative of each of ``reach``. A node that has any of the labels in
+    ``zones`` needs one of the values of each. With an ``obstacle`` the pod cannot start anywhere.
+    """
+
+    reach: tuple[tuple[NodeTerm, ...], ...] = ()
+    zones: tuple[tuple[str, tuple[str, ...]], ...] = ()  # label keys, each with its values
+    obstacle: Obstacle | None = None
+
+
 class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):
     """Where the pods of a set may run.
 
@@ -59,6 +78,7 @@ class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):
     pod_affinity: tuple[PodTerm, ...] = ()  # near pods that all of these mean
     pod_anti_affinity: tuple[PodTerm, ...] = ()  # near no pod that one of these means
     preferences: Preferences | None = None
+    volumes: VolumeNeeds | None = None  # None: it has none that matter
     unsupported: tuple[str, ...] = ()
     held_nodes: frozenset[str] = frozenset()  # kept off in this plan, after a start failed there
 
@@ -270,13 +290,6 @@ class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"
 WorkloadExtension: TypeAlias = KaiJob | KueueWorkload | ElasticPods
 """What one rule set adds. ``is_requeued``: a workload whose pods were all evicted returns to its
 queue; otherwise its owner has withdrawn it, and new pods are another workload."""
-
-
-class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
-    """What keeps a plan from starting a workload, whatever room and quota there are."""
-
-    code: str  # that of the reason with which it waits
-    names: tuple[str, ...] = ()  # what it is about, such as the missing group
 
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True):

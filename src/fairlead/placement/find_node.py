@@ -19,7 +19,7 @@ from fairlead.model.plan import Tally
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSet, Preferences, Workload
 from fairlead.placement.host_ports import port_room
-from fairlead.placement.node_filters import node_defect
+from fairlead.placement.node_filters import VolumeChecks, node_defect
 from fairlead.placement.node_index import Growth, NodeIndex
 from fairlead.placement.node_room import DEVICE, NodeRoom
 from fairlead.placement.pod_affinity import PodAffinity, PodsAround
@@ -46,12 +46,17 @@ class NodeFinder:
         devices: DeviceRule,
         *,
         honors_preferences: bool = True,
+        volumes: VolumeChecks = "all",
     ) -> None:
-        """Search *index*, which is that of *state*; *devices* says how devices are shared."""
+        """Search *index*, which is that of *state*; *devices* says how devices are shared.
+
+        *volumes* says which rules of volumes count.
+        """
         self._state = state
         self._index = index
         self._devices = devices
         self._honors_preferences = honors_preferences
+        self._volumes: VolumeChecks = volumes
         self._affinity = PodAffinity(state)
         self._defects: dict[PodConstraints, dict[str, tuple[Node, str | None]]] = {}
 
@@ -173,7 +178,7 @@ class NodeFinder:
         """Return the different rooms, if room alone can rule out a node; else none."""
         where = asked.constraints
         has_rules = where.node_selector or where.node_terms is not None or where.host_ports
-        if has_rules or where.held_nodes or not around.allow_all:
+        if has_rules or where.volumes or where.held_nodes or not around.allow_all:
             return []
         return self._index.alike() or []
 
@@ -253,11 +258,14 @@ class NodeFinder:
 
     def _node_defect(self, node: Node, constraints: PodConstraints) -> str | None:
         if constraints.held_nodes:  # it lasts a short time, so it is not cached
-            return node_defect(node, constraints)
+            return node_defect(node, constraints, self._volumes)
         known = self._defects.setdefault(constraints, {})
         entry = known.get(node.name)
         if entry is None or entry[0] is not node:
-            entry = known[node.name] = (node, node_defect(node, constraints))
+            entry = known[node.name] = (
+                node,
+                node_defect(node, constraints, self._volumes),
+            )
         return entry[1]
 
     def besides_shares(self, asked: PodSet) -> Amounts:

@@ -45,6 +45,9 @@ NODE = KindKey("", "Node")
 NAMESPACE = KindKey("", "Namespace")
 PRIORITY_CLASS = KindKey("scheduling.k8s.io", "PriorityClass")
 BUDGET = KindKey("policy", "PodDisruptionBudget")
+CLAIM = KindKey("", "PersistentVolumeClaim")
+VOLUME = KindKey("", "PersistentVolume")
+STORAGE_CLASS = KindKey("storage.k8s.io", "StorageClass")
 
 
 class ApiServer:

@@ -6,7 +6,7 @@ translator builds that sees the final objects for the first time, its findings a
 are the plans for both.
 
 What is not covered: quota objects that are not Kubernetes objects (our Settings, Kueue's
-Configuration, KAI's Config), several shards that schedule at once, volumes, and what a rule set
+Configuration, KAI's Config), several shards that schedule at once, and what a rule set
 remembers: the driver's own memories are carried over before plans are compared.
 """
 

@@ -13,11 +13,14 @@ from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from tests.manifest.translate.api_server import (
     BUDGET,
+    CLAIM,
     FINISHED,
     NAMESPACE,
     NODE,
     POD,
     PRIORITY_CLASS,
+    STORAGE_CLASS,
+    VOLUME,
     ApiServer,
     Key,
     KindKey,
@@ -28,6 +31,7 @@ from tests.manifest.translate.api_server import (
     key_of,
     timestamp,
 )
+from tests.manifest.translate.volume_world import new_volume_object, volumes_of_pod
 
 Steps: TypeAlias = Sequence[tuple[int, Callable[[], None]]]
 Path: TypeAlias = tuple[str | int, ...]
@@ -52,6 +56,9 @@ SPOILS: Final[Spoils] = {
     NAMESPACE: ((("metadata", "labels"), "none"),),
     PRIORITY_CLASS: ((("value",), "big"),),
     BUDGET: ((("spec", "selector"), "all"),),
+    CLAIM: ((("spec", "accessModes"), "all"),),
+    VOLUME: ((("spec", "claimRef"), "mine"),),
+    STORAGE_CLASS: ((("volumeBindingMode",), "Later"),),
 }
 """What makes an object of each kind malformed: a value that no reader accepts at a path."""
 
@@ -72,6 +79,8 @@ class World:
             self.server.create(self.new_node(name))
         for _ in range(self.random.randrange(8)):
             self.add_pod()
+        for _ in range(self.random.randrange(6)):
+            self.change_volumes()
 
     def steps(self) -> Steps:
         """Return what may happen, with weights."""
@@ -89,6 +98,7 @@ class World:
             (2, self.change_node),
             (1, self.remove_node),
             (1, self.change_others),
+            (3, self.change_volumes),
             (1, self.spoil),
             (1, self.repair),
         ]
@@ -164,6 +174,8 @@ class World:
         if self.maybe(2):
             kind = self.pick("podAffinity", "podAntiAffinity", "podAntiAffinity")
             spec["affinity"] = {kind: {_REQUIRED: [self.pod_term()]}}
+        if self.maybe(3):
+            spec["volumes"] = volumes_of_pod(self)
         if self.random.randrange(20) == 0:
             spec["nodeSelector"] = {"zone": self.pick("a", "b")}
         if self.maybe(2):
@@ -346,6 +358,17 @@ class World:
             self.server.remove(key)
             return
         self.toggle(self.pick(self.new_class, self.new_namespace, self.new_budget)())
+
+    def change_volumes(self) -> None:
+        """A volume, a claim or a storage class comes, changes, is being deleted or goes."""
+        key = self.some(CLAIM, VOLUME, STORAGE_CLASS) if self.maybe(3) else None
+        if key is None:
+            self.toggle(new_volume_object(self, NAMESPACES))
+        elif self.maybe(3):
+            leaving = {"deletionTimestamp": timestamp(self.server.now_ms)}
+            self.change(key, lambda value: value["metadata"].update(leaving))
+        else:
+            self.server.remove(key)
 
     def new_class(self) -> Object:
         """Return a priority class."""

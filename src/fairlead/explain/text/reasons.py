@@ -53,6 +53,8 @@ _TEXTS: Final[Mapping[str, Callable[[Reason], str]]] = {
     "all": lambda why: _comparisons_text(why.comparisons, why.queue),
     "tallies": lambda why: tallies_text(why.tallies),
     "names": lambda why: first_few(why.names),
+    "name": lambda why: why.names[0] if why.names else "",
+    "other": lambda why: why.names[1] if why.names[1:] else "",
     "held": lambda why: _held_text(why.held) if why.held else "",
     "remaining": lambda why: "" if why.remaining_ms is None else rounded_duration(why.remaining_ms),
 }

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from fairlead.manifest.core.claim_spec import EphemeralVolume
 from fairlead.manifest.text.documents import Source
 from fairlead.model.catalogue import DisruptionBudget
 from fairlead.model.selector import Taint
@@ -123,6 +124,8 @@ class PodObject(NamespacedObject, frozen=True, kw_only=True):
     created_ms: int = 0
     scheduled_ms: int | None = None  # when it got its node; read where its start is not known
     started_ms: int | None = None
+    claims: tuple[str, ...] = ()  # that its volumes name, in its namespace
+    ephemeral_volumes: tuple[EphemeralVolume, ...] = ()
 
 
 class NodeObject(NamedObject, frozen=True, kw_only=True):

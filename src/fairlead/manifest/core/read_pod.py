@@ -4,6 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
 from fairlead.manifest.core.objects import PodObject
+from fairlead.manifest.core.read_claim_spec import (
+    CLAIM,
+    EPHEMERAL,
+    claim_names,
+    is_plain_reference,
+)
 from fairlead.manifest.core.read_gpu_share import read_gpu_share
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.core.read_pod_spec import (
@@ -32,7 +38,8 @@ _READ_OF_SPECS: Final = field_names(
 )
 _READ_OF_CONTAINERS: Final = ("ports", "resources", "restartPolicy")
 _KNOWN_OF_CONTAINERS: Final = PASSED_OVER_OF_CONTAINERS.union(_READ_OF_CONTAINERS)
-_KNOWN_OF_VOLUMES: Final = PASSED_OVER_OF_VOLUMES.union(BINDING_VOLUMES)
+_READ_OF_VOLUMES: Final = (*BINDING_VOLUMES, EPHEMERAL)
+_KNOWN_OF_VOLUMES: Final = PASSED_OVER_OF_VOLUMES.union(_READ_OF_VOLUMES, {CLAIM})
 
 
 class PodShapes:
@@ -82,7 +89,7 @@ def shape_key(spec: ValueMapping, namespace: str, labels: Mapping[str, str]) -> 
 
 
 class _UnknownError(Exception):
-    """An item of a list has a field that is not known, or is no mapping."""
+    """An item of a list has a field that is not known, or is not as it is nearly always."""
 
 
 def _containers_key(items: Value) -> object:
@@ -97,15 +104,22 @@ def _containers_key(items: Value) -> object:
 
 
 def _volumes_key(items: Value) -> object:
-    """Return which volumes bind their pod to nodes; most have none, whatever their names are."""
+    """Return which volumes bind their pod to nodes; most have none, whatever their names are.
+
+    The name of a claim is no part of it: pods of one template have claims of their own.
+    """
     if not isinstance(items, list):
         return items
     found: list[Value] = []
     for item in items:
         if not isinstance(item, dict) or not item.keys() <= _KNOWN_OF_VOLUMES:
             raise _UnknownError
-        if not item.keys() <= PASSED_OVER_OF_VOLUMES:
-            found += map(item.get, BINDING_VOLUMES)
+        if item.keys() <= PASSED_OVER_OF_VOLUMES:
+            continue
+        if item.get(CLAIM) is not None and not is_plain_reference(item[CLAIM]):
+            raise _UnknownError
+        if not item.keys().isdisjoint(_READ_OF_VOLUMES):
+            found += [item.get("name"), *map(item.get, _READ_OF_VOLUMES)]
     return found
 
 
@@ -175,7 +189,14 @@ def read_pod(top: Cursor, shapes: PodShapes = SHAPES) -> PodObject | None:
         created_ms=metadata.created_ms,
         scheduled_ms=scheduled_ms,
         started_ms=started_ms,
+        claims=_claims(top.value.get("spec")),
+        ephemeral_volumes=spec.ephemeral_volumes,
     )
+
+
+def _claims(spec: Value) -> tuple[str, ...]:
+    volumes = spec.get("volumes") if isinstance(spec, dict) else None
+    return claim_names(volumes) if volumes else ()
 
 
 def _scheduled_ms(status: Cursor) -> int | None:

@@ -5,6 +5,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.manifest.core.claim_spec import EphemeralVolume
+from fairlead.manifest.core.read_claim_spec import CLAIM, EPHEMERAL, read_ephemeral_volumes
 from fairlead.manifest.core.read_selector import (
     read_label_selector,
     read_node_terms,
@@ -106,8 +108,7 @@ _SPREAD_FIELDS: Final = field_names(
 )
 BINDING_VOLUMES: Final = field_names(
     """
-    awsElasticBlockStore azureDisk cinder ephemeral gcePersistentDisk iscsi
-    persistentVolumeClaim rbd
+    awsElasticBlockStore azureDisk cinder gcePersistentDisk iscsi rbd
     """
 )
 PASSED_OVER_OF_VOLUMES: Final = frozenset(
@@ -122,9 +123,14 @@ PASSED_OVER_OF_VOLUMES: Final = frozenset(
 
 
 def read_pod_constraints(
-    spec: Cursor, lasting: Iterable[Container], *, namespace: str, labels: Mapping[str, str]
+    spec: Cursor,
+    volumes: Iterable[Cursor],
+    lasting: Iterable[Container],
+    *,
+    namespace: str,
+    labels: Mapping[str, str],
 ) -> PodConstraints:
-    """Read the constraints of a pod with *labels* in *namespace*.
+    """Read the constraints of a pod with *labels* in *namespace*, but for its claims.
 
     Its *lasting* containers are its main ones and sidecars.
     """
@@ -140,7 +146,7 @@ def read_pod_constraints(
             affinity, "podAntiAffinity", namespace=namespace, labels=labels
         ),
         preferences=_preferences(of_nodes),
-        unsupported=tuple(sorted(set(_unsupported_fields(spec)))),
+        unsupported=tuple(sorted(set(_unsupported_fields(spec, volumes)))),
     )
 
 
@@ -155,13 +161,13 @@ def _node_terms(affinity: Cursor) -> tuple[NodeTerm, ...] | None:
     return read_node_terms(required) if is_required else None
 
 
-def _unsupported_fields(spec: Cursor) -> Iterator[str]:
+def _unsupported_fields(spec: Cursor, volumes: Iterable[Cursor]) -> Iterator[str]:
     for rule in spec.items("topologySpreadConstraints"):
         rule.ignore(*_SPREAD_FIELDS)
         if rule.choice("whenUnsatisfiable", _WHEN_UNSATISFIABLE):
             yield "topologySpreadConstraints"
-    for volume in spec.items("volumes"):
-        volume.ignore(*PASSED_OVER_OF_VOLUMES, *BINDING_VOLUMES)
+    for volume in volumes:
+        volume.ignore(*PASSED_OVER_OF_VOLUMES, *BINDING_VOLUMES, CLAIM, EPHEMERAL)
         yield from (f"volumes.{kind}" for kind in BINDING_VOLUMES if volume.has(kind))
     for claim in spec.items("resourceClaims"):
         claim.ignore("name", "resourceClaimName", "resourceClaimTemplateName", "source")
@@ -260,6 +266,7 @@ class PodSpecRead(msgspec.Struct, frozen=True, kw_only=True):
     preemption_policy: PreemptionPolicy | None
     scheduler: str
     scheduling_gates: tuple[str, ...]
+    ephemeral_volumes: tuple[EphemeralVolume, ...]
 
 
 def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) -> PodSpecRead:
@@ -271,6 +278,7 @@ def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) ->
     on_host_network = bool(spec.boolean("hostNetwork", False))
     main = read_containers(spec, "containers", on_host_network=on_host_network)
     init = read_containers(spec, "initContainers", on_host_network=on_host_network)
+    volumes = spec.items("volumes")
     lasting = [*main, *(container for container in init if container.is_sidecar)]
     overhead = spec.quantities("overhead", refuse_part)
     requests = plus(_requests(spec, main, init), overhead)
@@ -280,12 +288,15 @@ def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) ->
     return PodSpecRead(
         requests={**requests, PODS: 1},
         plugin_requests=None if as_plugin == requests else as_plugin,
-        constraints=read_pod_constraints(spec, lasting, namespace=namespace, labels=labels),
+        constraints=read_pod_constraints(
+            spec, volumes, lasting, namespace=namespace, labels=labels
+        ),
         priority=spec.integer("priority", None),
         priority_class=spec.text("priorityClassName", ""),
         preemption_policy=spec.choice("preemptionPolicy", PREEMPTION_POLICIES, None),
         scheduler=spec.text("schedulerName", "") or DEFAULT_SCHEDULER,
         scheduling_gates=tuple(gate.text("name") for gate in spec.items("schedulingGates")),
+        ephemeral_volumes=read_ephemeral_volumes(volumes),
     )
 
 

@@ -34,6 +34,7 @@ def assemble(
     family.check_units(list(translator.units.values()), findings)
     if findings.has_errors:
         return None
+    translator.volumes.report(translator.units.values(), findings)
     family.complete(translator.state, findings)
     return Assembled(state=translator.state, settings=translator.settings)
 

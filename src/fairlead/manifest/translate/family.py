@@ -41,16 +41,22 @@ class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
     may have left the group out of a file; or it *waits*, because a cluster may show pods before
     their group.
 
+    ``missing_claims``: where there are neither volumes nor claims for them, those of pods *fit* on
+    every node, because a user may have left all of them out of a file; or the pods *wait*.
+
     ``queue_totals``: where no pods are there at all, the status of queues says what they ask for
     and have. Pods may have been left out of a file; a cluster without pods asks for nothing.
     """
 
     missing_group: Literal["alone", "waits"] = "alone"
+    missing_claims: Literal["fit", "wait"] = "fit"
     queue_totals: bool = True
 
 
 OF_FILES: Final = AssemblyRules()
-OF_A_CLUSTER: Final = AssemblyRules(missing_group="waits", queue_totals=False)
+OF_A_CLUSTER: Final = AssemblyRules(
+    missing_group="waits", missing_claims="wait", queue_totals=False
+)
 
 
 Kind = TypeVar("Kind", bound=Object)

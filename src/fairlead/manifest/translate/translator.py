@@ -45,6 +45,7 @@ from fairlead.manifest.translate.family import (
     UnitKey,
 )
 from fairlead.manifest.translate.inbox import Inbox
+from fairlead.manifest.translate.volumes import Volumes
 from fairlead.model.axes import Axis, QuotaAxes, WorkloadName
 from fairlead.model.events import CatalogueChanged, UsageChanged
 from fairlead.model.execution.carry_over import carry_over
@@ -78,6 +79,7 @@ class Translator:
         self.state = ClusterState((), QuotaAxes(()))
         self.units: dict[UnitKey, Unit[Any]] = {}
         self.family: Family[Any] = BUNDLES[policy].family(self.mirror, rules)
+        self.volumes = Volumes(self.mirror, rules)
         self._remarks = Remarks()
         self._inbox = Inbox(policy, self.mirror, self.family.head_types, self._remarks)
         self._parts: dict[WorkloadName, tuple[Any, UnitKey]] = {}
@@ -186,6 +188,7 @@ class Translator:
         dirty.units.update(
             each.key for each in family.affected_units(old, new, self.units.values())
         )
+        dirty.units.update(self.volumes.affected(old, new))
 
     def _put_into_unit(self, name: str, each: Object) -> None:
         key = self.family.unit_of(each)
@@ -234,6 +237,7 @@ class Translator:
     def _sort_unit(self, unit: Unit[Any]) -> UnitChange[Any]:
         before = unit.found
         unit.found = NOTHING
+        self.volumes.resolve(unit)
         if unit.pods or unit.head is not None:
             unit.found = self._remarks.note(
                 unit.key, lambda findings: self.family.sort(unit, findings)

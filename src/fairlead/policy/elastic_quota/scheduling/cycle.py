@@ -31,7 +31,7 @@ from fairlead.policy.elastic_quota.scheduling.pods import (
     Started,
     Unschedulable,
 )
-from fairlead.policy.obstacles import obstacle_reason
+from fairlead.policy.obstacles import obstacle_reason, volume_reason
 
 NOT_READY: Final = "NotReady"
 SCHEDULING_GATED: Final = "SchedulingGated"
@@ -254,6 +254,9 @@ def not_attempted_reason(
             what="have a scheduling gate",
         )
         return Reason(code=SCHEDULING_GATED, queue=queue, tallies=(held_back,))
+    volumes = volume_reason(workload, ready.pods, queue)
+    if volumes is not None:
+        return volumes
     sets = workload.pod_sets
     unknown = {name for pod in ready.pods for name in sets.of(pod).constraints.unsupported}
     if unknown:

@@ -70,8 +70,14 @@ def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
     )
     on_devices = settings.device_placement or settings.gpu_placement
     rule = DeviceRule(spread=on_devices == "spread", wait_to_pack=settings.faithful)
-    # KAI ignores preferred nodes.
-    return NodeFinder(state, index, rule, honors_preferences=not settings.faithful)
+    # KAI ignores preferred nodes, and of the filters of volumes it runs only the first.
+    return NodeFinder(
+        state,
+        index,
+        rule,
+        honors_preferences=not settings.faithful,
+        volumes="reach" if settings.faithful else "all",
+    )
 
 
 def waiting_pods(state: ClusterState) -> WaitingPods:

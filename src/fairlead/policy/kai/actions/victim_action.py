@@ -27,6 +27,7 @@ from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptCont
 from fairlead.policy.kai.victims.candidates import EligibleCandidates
 from fairlead.policy.kai.victims.reschedule import ServiceOrder
 from fairlead.policy.kai.victims.solver import Scenario, VictimSolver
+from fairlead.policy.obstacles import volume_reason
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
 
@@ -150,9 +151,10 @@ class VictimAction:
                 self._failed.note_failure(attempt.workload.name, pods)
             return set()
         job, queue = attempt.workload.name, attempt.workload.queue
-        unsupported = unsupported_constraint(attempt.workload, pods)
-        if unsupported is not None:
-            self._note_failure(job, unsupported)
+        barred = volume_reason(attempt.workload, pods, queue)
+        barred = barred or unsupported_constraint(attempt.workload, pods)
+        if barred is not None:
+            self._note_failure(job, barred)
             return set()
         if self._fits_already(attempt, pods):
             changed = {queue}

@@ -17,6 +17,7 @@ from fairlead.model.workload import PodId, PodSet, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.fair_share.capacity import refusal
 from fairlead.policy.kai.jobs.gang import Gang
+from fairlead.policy.obstacles import volume_reason
 
 WITHIN_QUOTA: Final = "WithinQuota"
 OVER_QUOTA: Final = "OverQuota"
@@ -73,6 +74,7 @@ class JobStarter:
         workload = state.workloads[name]
         path = state.path(workload.queue)
         barred = refusal(state, path, request, preemptible=workload.preemptible)
+        barred = barred or volume_reason(workload, pods, workload.queue)
         barred = barred or unsupported_constraint(workload, pods)
         if barred is not None:
             return Outcome(is_placed=False, reason=barred)

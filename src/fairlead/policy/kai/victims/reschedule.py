@@ -193,14 +193,15 @@ class Reschedule:
         for pod in pods:
             at = workload.pod_sets.set_index[pod]
             asked = workload.pod_sets[at].constraints
-            nodes = self._own_node((job, pod)) if asked.unsupported else self._nodes
+            is_known = not (asked.unsupported or (asked.volumes and asked.volumes.obstacle))
+            nodes = self._nodes if is_known else self._own_node((job, pod))
             spot = self._finder.find(self._as_it_was((job, pod)), at, nodes)
             if spot is None:
                 state.roll_back(mark)
                 self.joined -= {(job, each) for each in pods}
                 # The pods before it in the job took room that is free again; and a pod with an
                 # affinity may find its partner later.
-                is_telling = not (asked.pod_affinity or asked.unsupported or asked.held_nodes)
+                is_telling = is_known and not (asked.pod_affinity or asked.held_nodes)
                 if pod is pods[0] and is_telling:
                     self._misfits.add(shape_of(workload, workload.pod_sets[at]))
                 return False
