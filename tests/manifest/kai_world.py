@@ -12,7 +12,7 @@ from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.reading.pod_group import read_kai_pod_group
 from fairlead.manifest.kai.reading.queue import read_kai_queue
-from fairlead.manifest.kai.reading.shard import read_kai_shard
+from fairlead.manifest.kai.reading.shard import read_kai_config, read_kai_shard
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
@@ -25,6 +25,7 @@ READERS: dict[str, Callable[[Cursor], Object | None]] = {
     "Queue": read_kai_queue,
     "PodGroup": read_kai_pod_group,
     "SchedulingShard": read_kai_shard,
+    "Config": read_kai_config,
     "Node": read_node,
     "Pod": read_pod,
     "PriorityClass": read_priority_class,

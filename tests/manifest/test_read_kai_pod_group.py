@@ -73,14 +73,6 @@ def test_an_empty_group_has_the_defaults() -> None:
     assert (group.staleness_grace_ms, group.preemption_delay_ms) == (None, 0)
 
 
-@pytest.mark.parametrize("label", ["kai.scheduler/queue", "runai/queue"])
-def test_the_queue_may_stand_in_a_label_of_either_name(label: str) -> None:
-    group, found = spec("{}", f"{{name: a, labels: {{{label}: team}}}}")
-    assert (group.queue, found) == ("team", [])
-    group, _ = spec("{queue: own}", f"{{name: a, labels: {{{label}: team}}}}")
-    assert group.queue == "own"
-
-
 def test_the_preemption_delay_may_stand_in_an_annotation() -> None:
     annotated = '{name: a, annotations: {kai.scheduler/preemption-delay: "2m"}}'
     assert spec("{}", annotated)[0].preemption_delay_ms == 120_000

@@ -158,7 +158,7 @@ class KaiWorld(TreeWorld):
         queue: Object = {
             "apiVersion": "scheduling.run.ai/v2",
             "kind": "Queue",
-            "metadata": {"name": name},
+            "metadata": {"name": name, "labels": {POOL: "fast"} if self.maybe(1) else {}},
             "spec": spec,
         }
         if self.maybe(1):

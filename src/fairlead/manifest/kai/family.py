@@ -45,6 +45,7 @@ from fairlead.manifest.kai.devices.assigned_shares import NodeDevices
 from fairlead.manifest.kai.devices.shared_gpus import SharedGpus
 from fairlead.manifest.kai.notation import KAI_AXES, kai_axes
 from fairlead.manifest.kai.objects import (
+    USUAL_NAMES,
     KaiConfigObject,
     KaiPodGroupObject,
     KaiQueueObject,
@@ -107,20 +108,22 @@ class KaiFamily(Family[Job]):
 
     def refresh(self, changed: Set[type], remarks: Remarks) -> bool:
         """Take in shards, settings, queues, priority classes and the memory of devices."""
-        before = self.pool.shard
+        before = self.pool
         if changed & _SETTINGS:
             remarks.note("settings", self._read_settings)
-        if KaiQueueObject in changed:
+        is_other = not before.is_same(self.pool)
+        if KaiQueueObject in changed or is_other:
             remarks.note("queues", self._read_tree)
         if PriorityClassObject in changed:
             self._priorities = KaiPriorities(self.mirror.of(PriorityClassObject).values())
-        if NodeObject in changed or before != self.pool.shard:
+        if NodeObject in changed or is_other:
             self._shared_gpus = SharedGpus(self.nodes().values())
-        return before != self.pool.shard
+        return is_other
 
     def _read_settings(self, findings: Findings) -> None:
-        self.pool = choose_pool([*self.mirror.of(KaiShardObject).values()], findings)
         config = self.mirror.single(KaiConfigObject)
+        names = config.names if config else USUAL_NAMES
+        self.pool = choose_pool([*self.mirror.of(KaiShardObject).values()], names, findings)
         own = self.mirror.single(SettingsObject)
         self.usage_settings = settle_usage(self.pool.shard, config, own, findings)
 
@@ -128,7 +131,9 @@ class KaiFamily(Family[Job]):
         queues = self.mirror.of(KaiQueueObject)
         refuse_cycles(list(queues.values()), "Queue", lambda _: PARENT_PATH, findings)
         self._accepted = without_cycles(queues, self._accepted)
-        self.tree = kai_tree(list(self._accepted.values()), queues.keys(), findings)
+        own = [each for each in self._accepted.values() if self.pool.has(each.labels)]
+        there = {name for name, each in queues.items() if self.pool.has(each.labels)}
+        self.tree = kai_tree(own, there, queues.keys() - there, findings)
 
     def nodes(self) -> dict[str, NodeObject]:
         """Return the nodes of the pool by name."""
@@ -250,9 +255,11 @@ class KaiFamily(Family[Job]):
     def check_units(self, units: Sequence[Unit[Job]], findings: Findings) -> None:
         """Report what other pools have, jobs without a usable queue, and groups without pods."""
         others = sorted(name for unit in units for name in unit.found.in_other_pools)
-        self.pool.report_left_out(list(self.mirror.of(NodeObject).values()), others, findings)
+        nodes, queues = self.mirror.of(NodeObject), self.mirror.of(KaiQueueObject)
+        self.pool.report_left_out([*nodes.values()], [*queues.values()], others, findings)
         jobs = sorted((job for unit in units for job in unit.found.parts), key=attrgetter("name"))
-        check_queues_of_jobs(jobs, list(self.mirror.of(KaiQueueObject).values()), findings)
+        own = {name: each for name, each in queues.items() if self.pool.has(each.labels)}
+        check_queues_of_jobs(jobs, list(own.values()), queues.keys() - own.keys(), findings)
         for unit in sorted(units, key=attrgetter("key")):
             if isinstance(unit.head, KaiPodGroupObject) and not unit.pods:
                 warn_of_empty_group(unit.head, findings)

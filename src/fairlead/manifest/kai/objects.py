@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
@@ -32,6 +32,7 @@ class KaiQueueObject(NamedObject, frozen=True, kw_only=True):
     """A KAI ``Queue``; the maps have the keys cpu, memory and gpu, and None is unlimited."""
 
     kind: ClassVar = "Queue"
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     display_name: str = ""
     parent: str = ""
     priority: int
@@ -51,8 +52,7 @@ class KaiPodGroupObject(NamespacedObject, frozen=True, kw_only=True):
 
     kind: ClassVar = "PodGroup"
     identity: Identity = UNIDENTIFIED
-    queue: str
-    queue_path: Path = ("spec", "queue")  # or that of a label
+    queue: str  # "": that of a label
     min_member: int
     min_sub_group: int | None = None
     priority_class: str = ""
@@ -74,9 +74,30 @@ class KaiShardObject(NamedObject, frozen=True, kw_only=True):
     settings: KaiSettings
 
 
+class KaiNames(msgspec.Struct, frozen=True, kw_only=True):
+    """Which scheduler and labels are KAI's; an installation may choose others."""
+
+    scheduler: str = "kai-scheduler"
+    queue_labels: tuple[str, ...] = ("kai.scheduler/queue", "runai/queue")  # the second is old
+    pool_label: str = "kai.scheduler/node-pool"
+
+    def labelled_queue(self, labels: Mapping[str, str]) -> tuple[str, Path]:
+        """Return the queue that labels name, and in which; "" and the usual one if none does.
+
+        A label without a value names none.
+        """
+        found = next((label for label in self.queue_labels if labels.get(label)), None)
+        label = found or self.queue_labels[0]
+        return labels.get(label, ""), ("metadata", "labels", label)
+
+
+USUAL_NAMES: Final = KaiNames()
+
+
 class KaiConfigObject(Object, frozen=True, kw_only=True):
     """KAI's ``Config``, as far as scheduling reads it."""
 
     kind: ClassVar = "Config"
     is_single: ClassVar = True
     prometheus_url: str  # "": it names none
+    names: KaiNames = USUAL_NAMES

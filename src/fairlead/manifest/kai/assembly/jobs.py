@@ -22,38 +22,55 @@ import msgspec
 from fairlead.manifest.core.objects import NodeObject, PodObject, full_name, is_live
 from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.objects import KaiPodGroupObject, KaiShardObject
-from fairlead.manifest.kai.reading.pod_group import labelled_queue
+from fairlead.manifest.kai.objects import (
+    USUAL_NAMES,
+    KaiNames,
+    KaiPodGroupObject,
+    KaiQueueObject,
+    KaiShardObject,
+)
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.translate.family import NOTHING, AssemblyRules, UnitContent
 from fairlead.policy.kai.settings import KaiSettings
 
-POOL_LABEL: Final = "kai.scheduler/node-pool"
-
 
 class NodePool:
     """The pool of one shard; without a shard in the input, everything belongs to it."""
 
-    def __init__(self, shard: KaiShardObject | None) -> None:
-        """Take the pool of *shard*."""
+    def __init__(self, shard: KaiShardObject | None, names: KaiNames = USUAL_NAMES) -> None:
+        """Take the pool of *shard*, whose label is among *names*."""
         self.settings = shard.settings if shard else KaiSettings()
         self.shard = shard
+        self.names = names
 
     def has(self, labels: Mapping[str, str]) -> bool:
         """Return whether what has these labels belongs to the pool."""
-        return self.shard is None or labels.get(POOL_LABEL, "") == self.settings.node_pool
+        return (
+            self.shard is None or labels.get(self.names.pool_label, "") == self.settings.node_pool
+        )
+
+    def is_same(self, other: "NodePool") -> bool:
+        """Return whether both are of one shard, and take the same objects."""
+        return self.shard == other.shard and self.names == other.names
 
     def report_left_out(
-        self, nodes: Sequence[NodeObject], jobs: Sequence[str], findings: Findings
+        self,
+        nodes: Sequence[NodeObject],
+        queues: Sequence[KaiQueueObject],
+        jobs: Sequence[str],
+        findings: Findings,
     ) -> None:
-        """Report once which of all *nodes*, and which *jobs*, belong to other pools."""
+        """Report once which of all *nodes* and *queues*, and which *jobs*, are of other pools."""
         others = [node for node in nodes if not self.has(node.labels)]
-        if self.shard is None or not (others or jobs):
+        strange = [queue for queue in queues if not self.has(queue.labels)]
+        if self.shard is None or not (others or strange or jobs):
             return
         pool = self.settings.node_pool
         own = f"the shard of the pool {quote(pool)}" if pool else "the default shard"
-        counts = f"{_counted(len(others), 'node')} and {_counted(len(jobs), 'job')}"
+        counts = _counted(len(others), "node")
+        counts += f", {_counted(len(strange), 'queue')}" if strange else ""
+        counts += f" and {_counted(len(jobs), 'job')}"
         names = f" ({_names(jobs)})" if jobs else ""
         message = f"{own}: {counts}{names} belong to other pools and are left out"
         if nodes and len(others) == len(nodes):
@@ -67,13 +84,13 @@ class NodePool:
         )
 
 
-def choose_pool(shards: Sequence[KaiShardObject], findings: Findings) -> NodePool:
+def choose_pool(shards: Sequence[KaiShardObject], names: KaiNames, findings: Findings) -> NodePool:
     """Return the pool of the shard for nodes of no pool, else that of the first by name.
 
     One cluster state has one set of rules; every other shard is reported as having no effect.
     """
     if not shards:
-        return NodePool(None)
+        return NodePool(None, names)
     chosen, *others = sorted(shards, key=lambda each: (each.settings.node_pool != "", each.name))
     for each in sorted(others, key=lambda each: each.name):
         each.source.warn(
@@ -83,7 +100,7 @@ def choose_pool(shards: Sequence[KaiShardObject], findings: Findings) -> NodePoo
             f"found another SchedulingShard; the settings and nodes of {quote(chosen.name)} count",
             "name one shard at a time",
         )
-    return NodePool(chosen)
+    return NodePool(chosen, names)
 
 
 def _counted(number: int, noun: str) -> str:
@@ -100,7 +117,6 @@ def _names(jobs: Sequence[str]) -> str:
 GROUP_NAME: Final = "pod-group-name"  # a label or an annotation
 SUB_GROUP_LABEL: Final = "kai.scheduler/subgroup-name"
 RESERVATION_NAMESPACES: Final = frozenset({"kai-resource-reservation", "runai-reservation"})
-SCHEDULER: Final = "kai-scheduler"
 DEFAULT_QUEUE: Final = "default-queue"  # KAI's, for a pod that names none
 
 
@@ -134,7 +150,7 @@ def sort_group(
     """
     if not any(map(is_live, pods)):
         return NOTHING
-    return _in_pool([_group_job(group, pods)], pool)
+    return _in_pool([_group_job(group, pods, pool.names)], pool)
 
 
 def sort_pods(
@@ -148,18 +164,18 @@ def sort_pods(
     live: list[PodObject] = []
     others: list[PodObject] = []
     for pod in pods:
-        if not _is_ours(pod):
-            _warn_about_queue(pod, findings)
+        if not _is_ours(pod, pool.names):
+            _warn_about_queue(pod, pool.names, findings)
         elif group:
             _warn_about_group(pod, rules, findings)
         if is_live(pod):
-            (live if _is_ours(pod) else others).append(pod)
+            (live if _is_ours(pod, pool.names) else others).append(pod)
     if not live:
         return UnitContent(foreign=tuple(others)) if others else NOTHING
     if group and rules.missing_group == "waits":
         found = _in_pool([_waiting_job(group, live)], pool)
     else:
-        found = _in_pool([_pod_job(pod) for pod in live], pool)
+        found = _in_pool([_pod_job(pod, pool.names) for pod in live], pool)
     return msgspec.structs.replace(found, foreign=(*others, *found.foreign))
 
 
@@ -176,16 +192,19 @@ def _labels(job: Job) -> Mapping[str, str]:
     return job.group.labels if job.group else job.pods[0].labels
 
 
-def _is_ours(pod: PodObject) -> bool:
-    return pod.scheduler == SCHEDULER and pod.namespace not in RESERVATION_NAMESPACES
+def _is_ours(pod: PodObject, names: KaiNames) -> bool:
+    return pod.scheduler == names.scheduler and pod.namespace not in RESERVATION_NAMESPACES
 
 
-def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
+def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject], names: KaiNames) -> Job:
+    named: tuple[str, Path] = (group.queue, ("spec", "queue"))
+    labelled = names.labelled_queue(group.labels)
+    queue, queue_path = labelled if labelled[0] and not group.queue else named
     return Job(
         name=full_name(group),
         source=group.source,
-        queue=group.queue,
-        queue_path=group.queue_path,
+        queue=queue,
+        queue_path=queue_path,
         group=group,
         pods=tuple(filter(is_live, pods)),
         has_succeeded_pods=any(pod.phase == "Succeeded" for pod in pods),
@@ -207,8 +226,8 @@ def _waiting_job(group: str, pods: Sequence[PodObject]) -> Job:
     )
 
 
-def _pod_job(pod: PodObject) -> Job:
-    queue, queue_path = labelled_queue(pod.labels)
+def _pod_job(pod: PodObject, names: KaiNames) -> Job:
+    queue, queue_path = names.labelled_queue(pod.labels)
     return Job(
         name=f"{pod.namespace}/pod/{pod.name}",  # no PodGroup has it: none has a slash in its name
         source=pod.source,
@@ -237,13 +256,15 @@ def _warn_about_group(pod: PodObject, rules: AssemblyRules, findings: Findings) 
     )
 
 
-def _warn_about_queue(pod: PodObject, findings: Findings) -> None:
+def _warn_about_queue(pod: PodObject, names: KaiNames, findings: Findings) -> None:
     """Report a pod that looks like a job of KAI, with a queue, and has another scheduler."""
-    queue, place = labelled_queue(pod.labels)
+    queue, place = names.labelled_queue(pod.labels)
     if queue and is_live(pod) and pod.namespace not in RESERVATION_NAMESPACES:
         message = f"found the queue {quote(queue)} on a pod of the scheduler {quote(pod.scheduler)}"
-        message += f"; KAI's is {SCHEDULER}, so the pod is not a job and only occupies its node"
-        fix = f"write schedulerName: {SCHEDULER}, or remove the label"
+        message += (
+            f"; KAI's is {names.scheduler}, so the pod is not a job and only occupies its node"
+        )
+        fix = f"write schedulerName: {names.scheduler}, or remove the label"
         pod.source.warn(findings, "no-effect", place, message, fix)
 
 

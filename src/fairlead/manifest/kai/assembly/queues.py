@@ -16,25 +16,29 @@ PARENT_PATH = ("spec", "parentQueue")
 
 
 def kai_tree(
-    queues: Sequence[KaiQueueObject], there: Set[str], findings: Findings
+    queues: Sequence[KaiQueueObject], there: Set[str], elsewhere: Set[str], findings: Findings
 ) -> list[KaiQueueObject]:
     """Return the queues that take part in scheduling, by name.
 
     A queue whose parent is not among them is left out with all below it, as KAI does, with a
-    warning that names them; no warning where the parent is *there* and left out itself.
+    warning that names them; no warning where the parent is *there* and left out itself. Queues
+    *elsewhere* are in the input and in other node pools.
     """
     lost: set[str] = set()
     for top, *below in orphans(queues):
         lost.update(each.name for each in (top, *below))
         if top.parent in there:
             continue
+        where, fix = "not in the input", "add the parent, or correct its name"
+        if top.parent in elsewhere:
+            where, fix = "in another node pool", "give both the same label of their node pool"
         top.source.warn(
             findings,
             "missing-parent",
             PARENT_PATH,
-            f"found the parent {quote(top.parent)}, which is not in the input; "
+            f"found the parent {quote(top.parent)}, which is {where}; "
             f"{_left_out(top, below)} left out of scheduling",
-            "add the parent, or correct its name",
+            fix,
         )
     kept = (each for each in queues if each.name not in lost)
     return sorted(kept, key=lambda each: each.name)
@@ -165,12 +169,15 @@ def _report(
 
 
 def check_queues_of_jobs(
-    jobs: Sequence[Job], queues: Sequence[KaiQueueObject], findings: Findings
+    jobs: Sequence[Job],
+    queues: Sequence[KaiQueueObject],
+    elsewhere: Set[str],
+    findings: Findings,
 ) -> None:
     """Warn about jobs that wait for ever: KAI runs nothing outside the leaves of the tree.
 
     A queue without its parent is not in the tree. Queues of a cycle count, since those are reported
-    already.
+    already. Queues *elsewhere* are in other node pools.
     """
     lost = {queue.name for line in orphans(queues) for queue in line}
     queues = [queue for queue in queues if queue.name not in lost]
@@ -183,6 +190,10 @@ def check_queues_of_jobs(
             message = f"{_found_queue(job)}, which is not in the tree" if job.queue else ""
             message = f"{message or 'found no queue'}; the job waits until there is one"
             fix = "name a queue, or add it with all queues above it"
+            if job.queue in elsewhere:
+                message = f"{_found_queue(job)}, which is in another node pool than the job; "
+                message += "the job waits until both are in one"
+                fix = "give both the same label of their node pool"
             if not job.queue:
                 fix = (
                     "name one here, or in a label of the PodGroup; labels of its pods do not count"

@@ -128,7 +128,6 @@ def _cheapest(minimums: list[int], needed: int | None) -> int:
     return sum(sorted(minimums)[:needed])
 
 
-QUEUE_LABELS: Final = ("kai.scheduler/queue", "runai/queue")  # the second is the old name
 LAST_START: Final = "kai.scheduler/last-start-timestamp"
 STALE_SINCE: Final = "kai.scheduler/stale-podgroup-timestamp"
 PREEMPTION_DELAY: Final = "kai.scheduler/preemption-delay"
@@ -149,7 +148,7 @@ T = TypeVar("T")
 
 @reads_named
 def read_kai_pod_group(top: Cursor, metadata: Metadata) -> KaiPodGroupObject:
-    """Read a PodGroup. Its queue may also stand in a label."""
+    """Read a PodGroup. Without a queue in its spec, that of a label counts."""
     top.ignore("status")
     spec = top.mapping("spec", required=True)
     spec.ignore(*_IGNORED)
@@ -164,14 +163,12 @@ def read_kai_pod_group(top: Cursor, metadata: Metadata) -> KaiPodGroupObject:
     elif sound_groups is not None:
         check_minimums(spec, sound_groups, min_sub_group)
     delay_ms = protection_ms(spec, "preemptionDelay", None)
-    queue, queue_path = _queue(spec, metadata)
     return KaiPodGroupObject(
         source=top.source,
         identity=metadata.identity,
         namespace=metadata.namespace,
         name=metadata.name,
-        queue=queue,
-        queue_path=queue_path,
+        queue=spec.text("queue", ""),
         min_member=min_member or least_pods(sub_groups, min_sub_group),
         min_sub_group=min_sub_group,
         priority_class=spec.text("priorityClassName", ""),
@@ -185,22 +182,6 @@ def read_kai_pod_group(top: Cursor, metadata: Metadata) -> KaiPodGroupObject:
         preemption_delay_ms=_preemption_delay_ms(top, metadata) if delay_ms is None else delay_ms,
         topology=requires_topology(spec) or needs_topology,
     )
-
-
-def labelled_queue(labels: Mapping[str, str]) -> tuple[str, Path]:
-    """Return the queue that labels name, and in which of them; "" and the usual one if none does.
-
-    A label without a value names none.
-    """
-    label = next((label for label in QUEUE_LABELS if labels.get(label)), QUEUE_LABELS[0])
-    return labels.get(label, ""), ("metadata", "labels", label)
-
-
-def _queue(spec: Cursor, metadata: Metadata) -> tuple[str, Path]:
-    """Return the queue of the group, and where it is named, or should be."""
-    named: tuple[str, Path] = (spec.text("queue", ""), ("spec", "queue"))
-    labelled = labelled_queue(metadata.labels)
-    return labelled if labelled[0] and not named[0] else named
 
 
 def _check_backoff(spec: Cursor) -> None:

@@ -37,6 +37,7 @@ def read_kai_queue(top: Cursor, metadata: Metadata) -> KaiQueueObject:
     return KaiQueueObject(
         source=top.source,
         name=metadata.name,
+        labels=metadata.labels,
         display_name=spec.text("displayName", ""),
         parent=spec.text("parentQueue", ""),
         priority=spec.integer("priority", DEFAULT_PRIORITY),

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata, reads_named
 from fairlead.manifest.core.read_settings import protection_ms, read_address
-from fairlead.manifest.kai.objects import KaiConfigObject, KaiShardObject
+from fairlead.manifest.kai.objects import USUAL_NAMES, KaiConfigObject, KaiNames, KaiShardObject
 from fairlead.manifest.kai.reading.usage import read_usage
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import (
@@ -310,16 +310,33 @@ _OF_THE_INSTALLATION: Final = field_names(
 
 
 def read_kai_config(top: Cursor) -> KaiConfigObject:
-    """Read a Config. An address in it counts; without one, a Prometheus that KAI itself runs."""
+    """Read a Config: the names of scheduler and labels, and the address of a Prometheus.
+
+    Without an address, that of a Prometheus that KAI itself runs counts.
+    """
     top.ignore("apiVersion", "kind", "status")
     read_metadata(top)
     spec = top.mapping("spec")
     namespace = spec.text("namespace", "") or USUAL_NAMESPACE
     prometheus = spec.mapping("prometheus")
+    names = _read_names(spec.mapping("global"))
     spec.ignore(*spec.keys())
     prometheus.ignore(*_OF_THE_INSTALLATION)
     address = read_address(prometheus, "externalPrometheusUrl")
     if prometheus.boolean("enabled", False) and not prometheus.has("externalPrometheusUrl"):
         address = f"http://usage-prometheus.{namespace}.svc.cluster.local:9090"
     top.finish()
-    return KaiConfigObject(source=top.source, prometheus_url=address)
+    return KaiConfigObject(source=top.source, prometheus_url=address, names=names)
+
+
+def _read_names(settings: Cursor) -> KaiNames:
+    """Read which scheduler and labels are KAI's; the old label counts beside its own only."""
+    usual = USUAL_NAMES.queue_labels
+    queue_label = settings.text("queueLabelKey", "") or usual[0]
+    names = KaiNames(
+        scheduler=settings.text("schedulerName", "") or USUAL_NAMES.scheduler,
+        queue_labels=usual if queue_label == usual[0] else (queue_label,),
+        pool_label=settings.text("nodePoolLabelKey", "") or USUAL_NAMES.pool_label,
+    )
+    settings.ignore(*settings.keys())
+    return names
