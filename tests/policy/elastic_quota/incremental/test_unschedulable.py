@@ -190,3 +190,29 @@ def test_who_is_over_max_until_others_left_is_tried_when_a_node_gets_room(
     assert decision(plan, "q/more").reason.code == "OverMax"
     plan, _ = watched.after(finished("r/two"))
     assert isinstance(decision(plan, "q/more"), Reserve)
+
+
+@BOTH
+def test_the_last_pod_of_a_gang_waits_as_a_pod_alone_does(
+    settings: ElasticQuotaSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two pods of 3 cpus runs on 4: the other one and a pod alone need 3 of 1."""
+    two = PodSet(name="gang", count=2, min_count=2, requests=(3, 0, 0, 1))
+    gang = Workload(
+        name=WorkloadName("q/gang"),
+        namespace="q",
+        queue=QueueName("q"),
+        pod_sets=PodSets((two,)),
+        min_count=2,
+        extension=ElasticPods(),
+    )
+    placed = (Placement(numbered_pod("gang", 0), "n"),)
+    runs = WorkloadStarted(workload=gang.name, placements=placed, at_ms=0)
+    world = [node("n", 4), quota("q", least=9), WorkloadAdded(gang), runs]
+    watched = Watched(build(world), settings, monkeypatch)
+    plan, _ = watched.after()
+    of_gang = decision(plan, "q/gang").reason
+    plan, tried = watched.after(*pod("q/alone", 3))
+    assert tried == 0
+    assert [each.things for each in of_gang.tallies] == ["nodes"]
+    assert decision(plan, "q/alone").reason == of_gang

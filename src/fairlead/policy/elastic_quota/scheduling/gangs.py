@@ -209,16 +209,21 @@ class GangScheduling:
         if violation is not None:
             reason = wait_reason(context, whole, violation)
         else:
-            needed = Tally(
-                count=len(pending_pods), of=len(pending_pods), things="pods", what="start together"
-            )
             reason = Reason(
                 code=NO_NODE_FITS,
                 queue=whole.queue,
-                tallies=(*node_defects(context, pending_pods[0]), needed),
+                tallies=(*node_defects(context, pending_pods[0]), *_together(pending_pods)),
             )
         preemption = PodPreemption(context, whole, violation)
         return Unschedulable(reason, (failed_preemption(context, preemption),))
+
+
+def _together(pending_pods: Sequence[PendingPod]) -> tuple[Tally, ...]:
+    """Return how many pods start together; the last one of a gang is as one without a gang."""
+    count = len(pending_pods)
+    return (
+        (Tally(count=count, of=count, things="pods", what="start together"),) if count > 1 else ()
+    )
 
 
 def _timed_out(whole: PendingPod) -> Unschedulable:
