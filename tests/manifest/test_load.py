@@ -59,9 +59,9 @@ POD = """
     ---
     {apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team-a}, spec: {}}
 """
-DEPLOYMENT = """
+SERVICE = """
     ---
-    {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3}}
+    {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: ClusterIP}}
 """
 
 
@@ -154,10 +154,10 @@ def test_without_any_queue_the_rule_set_must_be_named() -> None:
 
 
 def test_other_objects_are_counted_and_left_alone() -> None:
-    result = load_text(ELASTIC, DEPLOYMENT, DEPLOYMENT, POD)
+    result = load_text(ELASTIC, SERVICE, SERVICE, POD)
     assert told(result) == []
     assert result.read == {"ElasticQuota.scheduling.x-k8s.io": 1, "Pod": 1}
-    assert result.left_alone == {"Deployment.apps": 2}
+    assert result.left_alone == {"Service": 2}
 
 
 def test_unknown_fields_warn_and_are_refused_when_strict() -> None:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from fairlead.manifest.core.owners.made_pods import MAX_MADE_PODS
 from fairlead.manifest.kai.reading.pod_group import LAST_START, PREEMPTION_DELAY, STALE_SINCE
 from fairlead.manifest.kai.reading.shard import FLAGS
 from fairlead.manifest.kinds import KINDS
@@ -59,3 +60,7 @@ def test_the_page_states_the_bound(bound: str) -> None:
 def test_the_page_states_every_bound_of_the_readers() -> None:
     stated = [name for name in vars(limits) if name.startswith("MAX_")]
     assert len(stated) + 2 == len(BOUNDS)  # and those of amounts and of Kueue's workloads
+
+
+def test_the_page_says_of_how_many_pods_owners_are_made() -> None:
+    assert f"No pods are made for an owner that wants more than {MAX_MADE_PODS:,}." in PAGE

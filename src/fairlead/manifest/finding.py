@@ -67,7 +67,8 @@ CODES: Final = MappingProxyType(
         "unknown-kind": "an object without a kind, or with one that looks misspelt",
         "no-queues": "no queue object of any rule set is in the input",
         "mixed-families": "queue objects of several rule sets are in one input",
-        "left-alone": "objects of another rule set than the one in use",
+        "left-alone": "objects that are of no effect here, as those of another rule set are",
+        "pods-missing": "an object's status counts pods that are not in the input",
     }
 )
 """Every code that a finding may have, with its meaning."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from fairlead.manifest.bundle import GroupAndKind, Kind, one_object
 from fairlead.manifest.core.objects import Object, SettingsObject
+from fairlead.manifest.core.owners.readers import OWNER_KINDS
 from fairlead.manifest.core.read_objects import (
     read_budget,
     read_namespace,
@@ -81,6 +82,7 @@ KINDS: Final[Mapping[GroupAndKind, Kind]] = {
         read_priority_class, "v1", "v1beta1", "v1alpha1"
     ),
     ("storage.k8s.io", "StorageClass"): one_object(read_storage_class, "v1", "v1beta1"),
+    **{key: one_object(each.read, *each.versions) for key, each in OWNER_KINDS.items()},
     **{
         key: replace(kind, policy=bundle.policy)
         for bundle in BUNDLES.values()

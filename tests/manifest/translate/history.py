@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Final
 
+import msgspec
+
 from fairlead.cli.input.options import with_faithfulness
 from fairlead.manifest.text.documents import cluster_document
 from fairlead.manifest.translate.family import OF_A_CLUSTER, AssemblyRules
@@ -46,6 +48,8 @@ WORLDS: Final[dict[PolicyName, type[World]]] = {
     "kueue": KueueWorld,
     "elastic-quota": ElasticWorld,
 }
+RULES: Final = msgspec.structs.replace(OF_A_CLUSTER, makes_pods=True)
+"""Those of a cluster, with owners besides: pods that are only made are ordered in vain."""
 TICKS_S: Final = (1, 1, 5, 40, 120)
 
 
@@ -55,7 +59,7 @@ class History:
     def __init__(self, policy: PolicyName, random: Random) -> None:
         self.policy: PolicyName = policy
         self.server = ApiServer()
-        translator = Translator(policy)
+        translator = Translator(policy, RULES)
         self.watches = Watches(self.server, translator)
         self.world = WORLDS[policy](self.server)
         acts: Acts = PodActs(self.server)
@@ -152,7 +156,7 @@ class History:
         valid = dict(self.watches.valid)
         if valid.keys() != self.watches.seen.keys() or self.world.has_cycle(valid.values()):
             return
-        fresh = Translator(self.policy)
+        fresh = Translator(self.policy, RULES)
         for key, value in valid.items():
             counts = in_its_place(value, self.watches.seen[key]) if key.of == POD else value
             fresh.changed(cluster_document(counts))
@@ -188,7 +192,7 @@ def translated(
     policy: PolicyName,
     server: ApiServer,
     kinds: Iterable[KindKey],
-    rules: AssemblyRules = OF_A_CLUSTER,
+    rules: AssemblyRules = RULES,
 ) -> Translator:
     """Return a translator that was given complete lists of all that is on the server."""
     translator = Translator(policy, rules)

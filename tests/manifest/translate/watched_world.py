@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from fairlead.manifest.translate.family import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import QueueName
 from fairlead.model.plan import Wait
@@ -34,8 +35,10 @@ QUEUES: dict[PolicyName, list[Value]] = {
 class World:
     """A translator that is told facts, and looked at after each of them."""
 
-    def __init__(self, policy: PolicyName, *values: Value) -> None:
-        self.translator = Translator(policy)
+    def __init__(
+        self, policy: PolicyName, *values: Value, rules: AssemblyRules = OF_A_CLUSTER
+    ) -> None:
+        self.translator = Translator(policy, rules)
         self.see(NODE, *QUEUES[policy], *values)
 
     def see(self, *values: Value) -> bool:

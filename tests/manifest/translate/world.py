@@ -31,10 +31,19 @@ from tests.manifest.translate.api_server import (
     key_of,
     timestamp,
 )
+from tests.manifest.translate.owner_world import (
+    DEPLOYMENT,
+    JOB,
+    OWNER_NAMES,
+    OWNERS,
+    STATUSES,
+    new_owner_object,
+    reference_to,
+)
+from tests.manifest.translate.places import ABSENT, Path, container_of, put_at
 from tests.manifest.translate.volume_world import new_volume_object, volumes_of_pod
 
 Steps: TypeAlias = Sequence[tuple[int, Callable[[], None]]]
-Path: TypeAlias = tuple[str | int, ...]
 T = TypeVar("T")
 
 NAMESPACES: Final = ("a", "b")
@@ -59,6 +68,8 @@ SPOILS: Final[Spoils] = {
     CLAIM: ((("spec", "accessModes"), "all"),),
     VOLUME: ((("spec", "claimRef"), "mine"),),
     STORAGE_CLASS: ((("volumeBindingMode",), "Later"),),
+    JOB: ((("spec", "parallelism"), "many"),),
+    DEPLOYMENT: ((("spec", "replicas"), "many"),),
 }
 """What makes an object of each kind malformed: a value that no reader accepts at a path."""
 
@@ -99,6 +110,10 @@ class World:
             (1, self.remove_node),
             (1, self.change_others),
             (3, self.change_volumes),
+            (2, self.change_owner),
+            (1, self.report_owner),
+            (1, self.remove_owner),
+            (2, self.adopt),
             (1, self.spoil),
             (1, self.repair),
         ]
@@ -292,6 +307,37 @@ class World:
     def mark_devices(self, pod: Object) -> None:
         """Write on a pod which devices it shares; only KAI does."""
 
+    # Owners.
+
+    def change_owner(self) -> None:
+        """An owner comes or changes; at times a pod has the name of one that it would make."""
+        namespace, name = self.pick(*NAMESPACES), self.pick(*OWNER_NAMES)
+        pod, replicas = self.new_pod(namespace, name), self.pick(0, 1, 2)
+        of = self.pick(*OWNERS)
+        self.toggle(new_owner_object(of, pod, replicas=replicas, is_suspended=self.maybe(2)))
+        if self.maybe(2):
+            self.server.create(self.new_pod(namespace, f"{name}-0"))
+
+    def report_owner(self) -> None:
+        """A controller counts the pods that it made, or sees that a Job is done."""
+        status = self.pick(*STATUSES)
+        self.change(self.some(*OWNERS), lambda owner: owner.update(status=status))
+
+    def remove_owner(self) -> None:
+        """An owner is gone; what it made may stay for a while."""
+        key = self.some(*OWNERS)
+        if key is not None:
+            self.server.remove(key)
+
+    def adopt(self) -> None:
+        """A pod or an owner gets a controller, which is there or not, or loses it."""
+        key, above = self.some(POD, *OWNERS), self.some(*OWNERS)
+        references: list[Object] = []
+        if above is not None and self.maybe(8):
+            uid = self.server.objects[above]["metadata"]["uid"]
+            references = [reference_to(above, uid if self.maybe(9) else "gone")]
+        self.change(key, lambda each: each["metadata"].update(ownerReferences=references))
+
     # Nodes.
 
     def new_node(self, name: str) -> Object:
@@ -418,12 +464,12 @@ class World:
         if key is None or key in self._spoilt:
             return
         path, bad = self.random.choice(self.spoils[key.of])
-        container = _container(self.server.objects[key], path)
+        container = container_of(self.server.objects[key], path)
         if container is None:
             return
-        good = container.get(path[-1], _ABSENT) if isinstance(container, dict) else _ABSENT
+        good = container.get(path[-1], ABSENT) if isinstance(container, dict) else ABSENT
         self._spoilt[key] = [(path, bad, good)]
-        self.server.update(key, lambda value: _put(value, path, bad))
+        self.server.update(key, lambda value: put_at(value, path, bad))
 
     def repair(self) -> None:
         """A malformed object is corrected, or removed."""
@@ -443,28 +489,9 @@ class World:
     def _repair(self, key: Key) -> None:
         for path, bad, good in self._spoilt.pop(key):
             value = self.server.objects.get(key)
-            container = None if value is None else _container(value, path)
+            container = None if value is None else container_of(value, path)
             if isinstance(container, dict) and container.get(path[-1]) == bad:
-                self.server.update(key, partial(_put, path=path, new=good))
+                self.server.update(key, partial(put_at, path=path, new=good))
 
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_ABSENT: Final = object()
-
-
-def _container(value: Any, path: Path) -> Any:
-    """Return what holds the last step of a path; None if it is not there."""
-    for step in path[:-1]:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
-
-
-def _put(value: Object, path: Path, new: Any) -> None:
-    container = _container(value, path)
-    if new is _ABSENT:
-        container.pop(path[-1], None)
-    else:
-        container[path[-1]] = new

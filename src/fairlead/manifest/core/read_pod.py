@@ -189,12 +189,13 @@ def read_pod(top: Cursor, shapes: PodShapes = SHAPES) -> PodObject | None:
         created_ms=metadata.created_ms,
         scheduled_ms=scheduled_ms,
         started_ms=started_ms,
-        claims=_claims(top.value.get("spec")),
+        claims=claims_of(top.value.get("spec")),
         ephemeral_volumes=spec.ephemeral_volumes,
     )
 
 
-def _claims(spec: Value) -> tuple[str, ...]:
+def claims_of(spec: Value) -> tuple[str, ...]:
+    """Return the claims for volumes that a spec names."""
     volumes = spec.get("volumes") if isinstance(spec, dict) else None
     return claim_names(volumes) if volumes else ()
 

@@ -23,6 +23,10 @@ from fairlead.manifest.core.objects import (
     SettingsObject,
     full_name,
 )
+from fairlead.manifest.core.owners.kinship import Kinship
+from fairlead.manifest.core.owners.made_pods import made_pods
+from fairlead.manifest.core.owners.objects import OwnerObject
+from fairlead.manifest.core.owners.standing import standing
 from fairlead.manifest.core.priorities import Priorities
 from fairlead.manifest.elastic_quota.assemble_checks import (
     advise_elastic_quota,
@@ -51,6 +55,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.translate.family import (
     AssemblyRules,
     Family,
+    Made,
     Measures,
     Mirror,
     Remarks,
@@ -73,6 +78,7 @@ class ElasticQuotaFamily(Family[Gang]):
     head_types = (PluginPodGroupObject,)
     queue_types = (ElasticQuotaObject,)
     catalogue_types = (NamespaceObject, BudgetObject)
+    looked_at_to_make = frozenset({SettingsObject})
     unique = MappingProxyType({ElasticQuotaObject: one_per_namespace})
 
     def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
@@ -115,6 +121,16 @@ class ElasticQuotaFamily(Family[Gang]):
                     "put both into one object, or move one to another namespace",
                 )
         return dict(sorted(chosen.items()))
+
+    def make(self, owner: OwnerObject, kinship: Kinship, findings: Findings) -> Made:
+        """Return the pods of the roles that the plugin would schedule."""
+        found = standing(owner, kinship)
+        if found != "due":
+            return Made(standing=found)
+        schedulers = self._options.schedulers
+        roles = [role for role in owner.roles if role.template.spec.scheduler in schedulers]
+        pods = tuple([pod for role in roles for pod in made_pods(owner, role)])
+        return Made(standing="due" if pods else "other-scheduler", objects=pods)
 
     def unit_of(self, each: Object) -> UnitKey:
         """Return the group of an object, or the pod itself."""

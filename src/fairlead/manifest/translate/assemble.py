@@ -27,10 +27,13 @@ def assemble(
     translator = Translator(policy, rules)
     family = translator.family
     _take_all(translator, objects, findings)
+    shared = findings if family.finds_while_settling else None
+    translator.take_in(shared)
     family.check_objects(findings)
+    translator.report_owners(findings)
     if not family.finds_while_settling and findings.has_errors:
         return None
-    translator.settle(findings if family.finds_while_settling else None)
+    translator.settle(shared)
     family.check_units(list(translator.units.values()), findings)
     if findings.has_errors:
         return None

@@ -23,6 +23,9 @@ import msgspec
 
 from fairlead.errors import Finding
 from fairlead.manifest.core.objects import ByResource, NodeObject, Object, PodObject
+from fairlead.manifest.core.owners.kinship import Dependent, Kinship
+from fairlead.manifest.core.owners.objects import OwnerObject
+from fairlead.manifest.core.owners.standing import Standing, standing
 from fairlead.manifest.core.pod_selectors import ChangedSelectors, PodSelectors
 from fairlead.manifest.finding import Findings
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
@@ -46,16 +49,20 @@ class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
 
     ``queue_totals``: where no pods are there at all, the status of queues says what they ask for
     and have. Pods may have been left out of a file; a cluster without pods asks for nothing.
+
+    ``makes_pods``: an owner without pods, such as a Job, counts with those that its controller
+    would make. A cluster has that controller, and only what it made can be started.
     """
 
     missing_group: Literal["alone", "waits"] = "alone"
     missing_claims: Literal["fit", "wait"] = "fit"
     queue_totals: bool = True
+    makes_pods: bool = True
 
 
 OF_FILES: Final = AssemblyRules()
 OF_A_CLUSTER: Final = AssemblyRules(
-    missing_group="waits", missing_claims="wait", queue_totals=False
+    missing_group="waits", missing_claims="wait", queue_totals=False, makes_pods=False
 )
 
 
@@ -187,6 +194,13 @@ Unique: TypeAlias = Callable[[Any, Findings], Iterable[Object]]
 """Returns which objects of one type count; every other one is an error."""
 
 
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """What the controllers of a cluster would make of an owner, or why they would make nothing."""
+
+    standing: Standing
+    objects: tuple[Object, ...] = ()
+
+
 class Family(ABC, Generic[P]):
     """How the objects of one rule set become queues, workloads and foreign pods."""
 
@@ -194,6 +208,7 @@ class Family(ABC, Generic[P]):
     queue_types: ClassVar[tuple[type, ...]]  # of which the tree of queues is made
     catalogue_types: ClassVar[tuple[type, ...]]
     unique: ClassVar[Mapping[type, Unique]] = MappingProxyType({})  # other rules than a name once
+    looked_at_to_make: ClassVar[frozenset[type]] = frozenset()  # besides owners and dependents
     finds_while_settling: ClassVar[bool] = True  # False: `check_objects` finds all that matters
 
     def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
@@ -212,6 +227,18 @@ class Family(ABC, Generic[P]):
 
         Returns whether each unit may be another one now, so that all are to be formed anew.
         """
+
+    def as_dependent(self, each: Object) -> Dependent | None:
+        """Return an object, neither pod nor owner, that an owner may have made; None: none may."""
+        return None
+
+    def make(self, owner: OwnerObject, kinship: Kinship, findings: Findings) -> Made:
+        """Return what controllers would make of *owner* that is not there yet.
+
+        It depends on what is above and below the owner in *kinship*, on objects of the types
+        `looked_at_to_make`, and on nothing else.
+        """
+        return Made(standing=standing(owner, kinship))
 
     @abstractmethod
     def unit_of(self, each: Object) -> UnitKey:

@@ -44,7 +44,8 @@ from fairlead.manifest.translate.family import (
     UnitChange,
     UnitKey,
 )
-from fairlead.manifest.translate.inbox import Inbox
+from fairlead.manifest.translate.inbox import Change, Inbox
+from fairlead.manifest.translate.made import MadeObjects
 from fairlead.manifest.translate.volumes import Volumes
 from fairlead.model.axes import Axis, QuotaAxes, WorkloadName
 from fairlead.model.events import CatalogueChanged, UsageChanged
@@ -82,6 +83,9 @@ class Translator:
         self.volumes = Volumes(self.mirror, rules)
         self._remarks = Remarks()
         self._inbox = Inbox(policy, self.mirror, self.family.head_types, self._remarks)
+        self._made = MadeObjects(self.mirror, self.family, self._remarks)
+        self._changes: list[Change] = []  # that were taken in and are not settled yet
+        self._is_regrouped = True  # when it is settled next
         self._parts: dict[WorkloadName, tuple[Any, UnitKey]] = {}
         self._foreign: dict[PodId, PodObject] = {}
         self._counted = CountedSelectors()
@@ -98,7 +102,13 @@ class Translator:
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what is wrong or odd about objects as they are now."""
-        return tuple(self._remarks)
+        findings = Findings()
+        self.report_owners(findings)
+        return (*self._remarks, *findings)
+
+    def report_owners(self, findings: Findings) -> None:
+        """Report which owners make no pods, and why. Cost: one look at each."""
+        self._made.report(findings)
 
     def changed(self, document: Document) -> None:
         """Take in that an object is there, in this version. Old and repeated news are harmless.
@@ -133,20 +143,32 @@ class Translator:
         """Take in an object that was read already, and is valid."""
         self._inbox.put(found)
 
+    def take_in(self, findings: Findings | None = None) -> None:
+        """Let settings count that changed, and make what controllers would make of owners.
+
+        `settle` does so too, if it was not done since the last change.
+        """
+        self._remarks.shared = findings
+        changes = self._inbox.take_changes()
+        types = {type(old if new is None else new) for old, new in changes}
+        self._is_regrouped |= self.family.refresh(types, self._remarks)
+        self._changes += [*changes, *self._made.update(changes)]
+        self._remarks.shared = None
+
     def settle(self, findings: Findings | None = None) -> bool:
         """Bring the state in line with the objects; returns whether it is a new one.
 
         What is found out about objects among each other goes to *findings* too. Cost: what changed,
         and what depends on it; everything when axes are added or settings change.
         """
+        self.take_in(findings)
         self._remarks.shared = findings
-        changes = self._inbox.take_changes()
-        types = {type(old if new is None else new) for old, new in changes}
-        if self.family.refresh(types, self._remarks) or self._is_empty:
+        if self._is_regrouped:
             self._regroup()
         else:
-            for old, new in changes:
+            for old, new in self._changes:
                 self._note_change(old, new)
+        self._changes, self._is_regrouped = [], False
         self._read_units()
         is_new = self._is_outgrown()
         old_state = self.state

@@ -50,4 +50,6 @@ def _made_pod(owner: OwnerObject, role: Role, replica: int, index: int) -> PodOb
         priority_class=spec.priority_class,
         preemption_policy=spec.preemption_policy,
         created_ms=owner.created_ms,
+        claims=template.claims,
+        ephemeral_volumes=spec.ephemeral_volumes,
     )

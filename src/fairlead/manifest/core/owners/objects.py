@@ -31,6 +31,7 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True):
     annotations: Mapping[str, str]
     spec: PodSpecRead
     gpu_share: GpuShare | None = None
+    claims: tuple[str, ...] = ()  # for volumes, by name
 
 
 class PodNames(Enum):

@@ -11,7 +11,7 @@ from typing import Any
 from fairlead.manifest.core.owners.objects import OwnerObject, PodTemplate
 from fairlead.manifest.core.read_gpu_share import read_gpu_share
 from fairlead.manifest.core.read_metadata import Metadata
-from fairlead.manifest.core.read_pod import SHAPES
+from fairlead.manifest.core.read_pod import SHAPES, claims_of
 from fairlead.manifest.core.read_selector import sorted_selector
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Source
@@ -52,7 +52,12 @@ def read_template(
     share = read_gpu_share(template, annotations)
     source = Source(piece=parent.source.piece, path=(*parent.source.path, *template.path()))
     return PodTemplate(
-        source=source, labels=own, annotations=annotations, spec=spec, gpu_share=share
+        source=source,
+        labels=own,
+        annotations=annotations,
+        spec=spec,
+        gpu_share=share,
+        claims=claims_of(template.value.get("spec")),
     )
 
 
