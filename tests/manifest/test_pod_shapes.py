@@ -205,6 +205,19 @@ def test_a_term_that_names_labels_of_its_pod_is_read_for_each_value() -> None:
     assert check_same(documents_of(*pods)) == 1
 
 
+def test_a_spread_that_names_labels_of_its_pod_is_read_for_each_value() -> None:
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {},
+        "matchLabelKeys": ["rank"],
+    }
+    pods = [pod(at, topologySpreadConstraints=[spread]) for at in range(3)]
+    pods[2]["metadata"]["labels"]["rank"] = "0"
+    assert check_same(documents_of(*pods)) == 1
+
+
 def test_a_spec_with_a_refused_value_has_no_key_unless_it_is_passed_over() -> None:
     assert shape_key({"priority": REFUSED}, "ns", {}) is None
     assert shape_key({"hostname": REFUSED}, "ns", {}) == shape_key({}, "ns", {})

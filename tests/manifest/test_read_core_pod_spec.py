@@ -16,11 +16,12 @@ from fairlead.model.selector import (
     LabelRequirement,
     LabelSelector,
     NodeTerm,
+    PodSpread,
     PodTerm,
     PreferredNodes,
     Toleration,
 )
-from fairlead.model.workload import PodConstraints
+from fairlead.model.workload import PodConstraints, Preferences
 from tests.manifest.yaml_text import cursor_of, remarks
 
 GI = 2**30
@@ -254,8 +255,6 @@ def test_in_the_network_of_the_host_every_port_is_a_host_port() -> None:
 
 
 UNSUPPORTED = {
-    "topologySpreadConstraints: [{whenUnsatisfiable: DoNotSchedule, maxSkew: 1}]":
-        "topologySpreadConstraints",
     "volumes: [{name: a, gcePersistentDisk: {pdName: a}}]": "volumes.gcePersistentDisk",
     "volumes: [{name: a, rbd: {}}]": "volumes.rbd",
     "resourceClaims: [{name: a, resourceClaimName: b}]": "resourceClaims",
@@ -272,7 +271,6 @@ def test_a_constraint_that_no_filter_knows_is_named(text: str, name: str) -> Non
     [
         "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{}]}}",
         "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: []}}",
-        "topologySpreadConstraints: [{whenUnsatisfiable: ScheduleAnyway}]",
         "volumes: [{name: a, emptyDir: {}}, {name: b, configMap: {name: c}}]",
         "resourceClaims: []",
         "volumes: [{name: a, persistentVolumeClaim: {claimName: a, readOnly: true}}]",
@@ -281,6 +279,66 @@ def test_a_constraint_that_no_filter_knows_is_named(text: str, name: str) -> Non
 )
 def test_a_wish_that_binds_nobody_is_not_a_constraint(text: str) -> None:
     assert read(text).constraints.unsupported == ()
+
+
+def test_constraints_on_the_spread_are_read_with_their_defaults() -> None:
+    spec = read("""
+        topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+        - maxSkew: 2
+          topologyKey: host
+          whenUnsatisfiable: DoNotSchedule
+          minDomains: 3
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [version, absent]
+          nodeAffinityPolicy: Ignore
+          nodeTaintsPolicy: Honor
+        - {maxSkew: 3, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway}
+    """)
+    app = LabelRequirement(key="app", operator="In", values=("web",))
+    version = LabelRequirement(key="version", operator="In", values=("7",))
+    web = PodSpread(topology_key="zone", max_skew=1, selector=LabelSelector(requirements=(app,)))
+    by_version = PodSpread(
+        topology_key="host",
+        max_skew=2,
+        selector=LabelSelector(requirements=(app, version)),
+        min_domains=3,
+        honors_affinity=False,
+        honors_taints=True,
+    )
+    assert (web.min_domains, web.honors_affinity, web.honors_taints) == (1, True, False)
+    assert spec.constraints.spread == (web, by_version)
+    preferences = spec.constraints.preferences
+    assert preferences == Preferences(
+        spread=(PodSpread(topology_key="rack", max_skew=3, selector=None),)
+    )
+
+
+WRONG_SPREADS = {
+    "{maxSkew: 0, topologyKey: a, whenUnsatisfiable: DoNotSchedule}": "out-of-range maxSkew",
+    "{topologyKey: a, whenUnsatisfiable: DoNotSchedule}": "missing-field maxSkew",
+    "{maxSkew: 1, whenUnsatisfiable: DoNotSchedule}": "missing-field topologyKey",
+    "{maxSkew: 1, topologyKey: a}": "missing-field whenUnsatisfiable",
+    "{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, minDomains: 2}":
+        "contradiction minDomains",
+    "{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, minDomains: 0}":
+        "out-of-range minDomains",
+    "{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, nodeTaintsPolicy: no}":
+        "bad-choice nodeTaintsPolicy",
+    "{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [b]}":
+        "contradiction matchLabelKeys",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "finding"), WRONG_SPREADS.items(), ids=WRONG_SPREADS.values())
+def test_a_spread_that_kubernetes_refuses_is_refused(text: str, finding: str) -> None:
+    cursor, findings = cursor_of(f"topologySpreadConstraints: [{text}]")
+    read_pod_spec(cursor, namespace="", labels={})
+    code, field = finding.split()
+    assert remarks(findings) == [f"error {code} $.topologySpreadConstraints[0].{field}"]
 
 
 def test_preferred_nodes_are_read_with_their_weights() -> None:

@@ -3,6 +3,10 @@
 A term is written ``key/selector`` or ``key/selector@namespaces``. The selector is ``app=web``,
 ``app=web|db``, ``app!=web``, ``*`` (everything) or ``none``; namespaces are ``a+b``, ``*`` for all,
 or ``team=x`` by label.
+
+A constraint on the spread is written ``key/skew/selector``, with options after ``@``: ``min=3`` for
+minDomains, ``taints`` (nodeTaintsPolicy Honor) and ``all`` (nodeAffinityPolicy Ignore), joined by
+``+``. A node with the label ``taint`` has a taint of that key.
 """
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -16,7 +20,7 @@ from fairlead.model.events import (
     WorkloadStarted,
 )
 from fairlead.model.node import ForeignPod, Node
-from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
+from fairlead.model.selector import LabelRequirement, LabelSelector, PodSpread, PodTerm, Taint
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodId, PodSet, PodSets, Workload, numbered_pod
 from tests.model.worlds import AXES, RESOURCES
@@ -63,8 +67,27 @@ def terms(text: str) -> tuple[PodTerm, ...]:
     return tuple(term(each) for each in text.split(";") if each != "-")
 
 
+def spread(text: str) -> PodSpread:
+    about, _, options = text.partition("@")
+    key, skew, wanted = about.split("/")
+    chosen = {each.partition("=")[0]: each.partition("=")[2] for each in options.split("+")}
+    return PodSpread(
+        topology_key=key,
+        max_skew=int(skew),
+        selector=selector(wanted),
+        min_domains=int(chosen.get("min", "1")),
+        honors_affinity="all" not in chosen,
+        honors_taints="taints" in chosen,
+    )
+
+
+def spreads(text: str) -> tuple[PodSpread, ...]:
+    """Read constraints with a ``;`` between them; ``-`` is none."""
+    return tuple(spread(each) for each in text.split(";") if each != "-")
+
+
 def workload(name: str, row: dict[str, str], *, count: int = 1) -> Workload:
-    """Return pods with what *row* says of labels, near, apart and namespace."""
+    """Return pods with what *row* says of labels, near, apart, spread, where and namespace."""
     pod_set = PodSet(
         name="main",
         count=count,
@@ -74,6 +97,8 @@ def workload(name: str, row: dict[str, str], *, count: int = 1) -> Workload:
         constraints=PodConstraints(
             pod_affinity=terms(row.get("near", "-")),
             pod_anti_affinity=terms(row.get("apart", "-")),
+            spread=spreads(row.get("spread", "-")),
+            node_selector=tuple(sorted(pairs(row.get("where", "-")).items())),
         ),
     )
     return Workload(
@@ -100,7 +125,8 @@ def foreign(row: dict[str, str], node: str, name: str = "stranger") -> ForeignPo
 
 
 def node(name: str, labels: dict[str, str]) -> Node:
-    return Node(name=name, allocatable=(0, 0), labels=labels)
+    taints = (Taint(key=labels["taint"], effect="NoSchedule"),) if "taint" in labels else ()
+    return Node(name=name, allocatable=(0, 0), labels=labels, taints=taints)
 
 
 def start(name: str, on: str, ordinal: int = 0) -> WorkloadStarted:

@@ -1,4 +1,4 @@
-"""Pod affinity and anti-affinity judged plainly: every placed pod is looked at for every node."""
+"""What other pods allow, judged plainly: every placed pod is looked at for every node."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -8,6 +8,7 @@ from fairlead.model.run import Phase
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodKey, PodSet, Workload
+from tests.placement.reference_pod_spread import is_spread
 
 Time: TypeAlias = Literal["now", "later"]
 
@@ -32,6 +33,7 @@ def is_allowed(
             for other in others
             for term in other.apart
         )
+        and is_spread(state, workload, pod_set, node, when)
     )
 
 

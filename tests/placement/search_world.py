@@ -30,6 +30,7 @@ from fairlead.model.selector import (
     LabelRequirement,
     LabelSelector,
     NodeTerm,
+    PodSpread,
     PodTerm,
     PreferredNodes,
     Taint,
@@ -73,6 +74,11 @@ def near(app: str) -> PodTerm:
     wanted = LabelRequirement(key="app", operator="In", values=(app,))
     selector = LabelSelector(requirements=(wanted,))
     return PodTerm(topology_key="zone", selector=selector, namespaces=("",))
+
+
+def spread_of(app: str) -> PodSpread:
+    """Return the constraint that spreads pods of *app* over zones."""
+    return PodSpread(topology_key="zone", max_skew=1, selector=near(app).selector)
 
 
 def rarely(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
@@ -135,6 +141,7 @@ constraints = st.builds(
     host_ports=rarely((), (("TCP", 80),), (("TCP", 80), ("UDP", 53))),
     pod_affinity=st.sampled_from([(), (), (near("a"),)]),
     pod_anti_affinity=st.sampled_from([(), (), (near("b"),)]),
+    spread=rarely((), (spread_of("a"),)),
     preferences=rarely(None, WISHES),
 )
 

@@ -39,7 +39,12 @@ NAMES = ["n1", "n2", "n3"]
 PODS = ["p", "q", "r", "s"]
 
 node_labels = st.fixed_dictionaries(
-    {}, optional={"zone": st.sampled_from("ab"), "host": st.sampled_from("xyz")}
+    {},
+    optional={
+        "zone": st.sampled_from("ab"),
+        "host": st.sampled_from("xyz"),
+        "taint": st.just("gpu"),
+    },
 )
 terms = st.builds(
     "{}/{}@{}".format,
@@ -50,11 +55,21 @@ terms = st.builds(
     st.sampled_from(["ns", "other", "ns+other", "*", "team=x"]),
 )
 some_terms = st.lists(terms, max_size=2).map(lambda found: ";".join(found) or "-")
+spreads = st.builds(
+    "{}/{}/{}{}".format,
+    st.sampled_from(["zone", "host"]),
+    st.integers(1, 2),
+    st.sampled_from(["app=a", "app=b|a", "app!=b", "*", "none"]),
+    st.sampled_from(["", "", "@min=2", "@min=3", "@taints", "@all"]),
+)
+some_spreads = st.just("-") | st.lists(spreads, min_size=1, max_size=2).map(";".join)
 facts = st.fixed_dictionaries(
     {
         "labels": st.sampled_from(["-", "app=a", "app=b", "app=a,tier=a"]),
         "near": some_terms,
         "apart": some_terms,
+        "spread": some_spreads,
+        "where": st.sampled_from(["-", "-", "zone=a"]),
         "namespace": st.sampled_from(["ns", "other"]),
     }
 )

@@ -96,6 +96,25 @@ class PodTerm(msgspec.Struct, frozen=True, kw_only=True):
         return others is not None and others.matches(namespace_labels)
 
 
+class PodSpread(msgspec.Struct, frozen=True, kw_only=True):
+    """A topology spread constraint: matching pods are to be spread over the values of a node label.
+
+    It counts pods of the pod's own namespace.
+    """
+
+    topology_key: str
+    max_skew: int
+    selector: LabelSelector | None  # None selects nothing, and so does an empty one
+    min_domains: int = 1
+    honors_affinity: bool = True  # whether nodes that node affinity rules out are left out
+    honors_taints: bool = False  # the same for nodes with taints that the pod does not tolerate
+
+    def counts(self, labels: Mapping[str, str]) -> bool:
+        """Return whether a pod with *labels* in the pod's namespace is counted."""
+        selector = self.selector
+        return selector is not None and bool(selector.requirements) and selector.matches(labels)
+
+
 class Taint(msgspec.Struct, frozen=True, kw_only=True):
     """A mark on a node that keeps pods off unless they tolerate it."""
 

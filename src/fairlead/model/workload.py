@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, NewType, TypeAlias
 import msgspec
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.selector import NodeTerm, PodTerm, PreferredNodes, Toleration
+from fairlead.model.selector import NodeTerm, PodSpread, PodTerm, PreferredNodes, Toleration
 
 PodId = NewType("PodId", str)
 """One pod of a workload for as long as the pod exists, whatever becomes of the others.
@@ -43,6 +43,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     """Which of the nodes that may run a pod it prefers; they rule out none."""
 
     nodes: tuple[PreferredNodes, ...] = ()
+    spread: tuple[PodSpread, ...] = ()
 
 
 class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,10 +78,20 @@ class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):
     host_ports: tuple[tuple[str, int], ...] = ()  # protocol and port
     pod_affinity: tuple[PodTerm, ...] = ()  # near pods that all of these mean
     pod_anti_affinity: tuple[PodTerm, ...] = ()  # near no pod that one of these means
+    spread: tuple[PodSpread, ...] = ()  # over domains in which matching pods are counted
     preferences: Preferences | None = None
     volumes: VolumeNeeds | None = None  # None: it has none that matter
     unsupported: tuple[str, ...] = ()
     held_nodes: frozenset[str] = frozenset()  # kept off in this plan, after a start failed there
+
+    @property
+    def can_be_helped(self) -> bool:
+        """Whether pods on other nodes can open a node for the pod, by being there or leaving."""
+        return bool(self.pod_affinity or self.spread)
+
+    def all_spreads(self) -> tuple[PodSpread, ...]:
+        """Return the constraints on the spread, and those that are only preferred."""
+        return self.spread if self.preferences is None else self.spread + self.preferences.spread
 
 
 ANYWHERE = PodConstraints()

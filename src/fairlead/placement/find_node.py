@@ -45,19 +45,20 @@ class NodeFinder:
         index: NodeIndex,
         devices: DeviceRule,
         *,
-        honors_preferences: bool = True,
+        honors_all: bool = True,
         volumes: VolumeChecks = "all",
     ) -> None:
         """Search *index*, which is that of *state*; *devices* says how devices are shared.
 
-        *volumes* says which rules of volumes count.
+        *volumes* says which rules of volumes count. Unless it *honors_all*, topology spread and
+        preferences of pods are ignored.
         """
         self._state = state
         self._index = index
         self._devices = devices
-        self._honors_preferences = honors_preferences
+        self._honors_preferences = honors_all
         self._volumes: VolumeChecks = volumes
-        self._affinity = PodAffinity(state)
+        self._affinity = PodAffinity(state, honors_spread=honors_all)
         self._defects: dict[PodConstraints, dict[str, tuple[Node, str | None]]] = {}
 
     def find(self, workload: Workload, pod_set: int, among: Set[str] | None = None) -> Spot | None:
@@ -143,7 +144,7 @@ class NodeFinder:
         return self._index.gpu_later()
 
     def tallies(self, workload: Workload, pod_set: int) -> tuple[Tally, ...]:
-        """Return how many nodes lack what, the most frequent first.
+        """Return how many nodes lack what, the most frequent first, then how many domains.
 
         Cost: each node, or each different room where room alone can rule out a node.
         """
@@ -155,10 +156,9 @@ class NodeFinder:
         if not defects:
             defects.update(self.standings(workload, pod_set).values())
         of = len(self._state.nodes)
-        return tuple(
-            Tally(count=count, of=of, what=what)
-            for what, count in sorted(defects.items(), key=lambda each: (-each[1], each[0]))
-        )
+        counts = sorted(defects.items(), key=lambda each: (-each[1], each[0]))
+        of_nodes = [Tally(count=count, of=of, what=what) for what, count in counts]
+        return (*of_nodes, *around.domain_tallies())
 
     def standings(self, workload: Workload, pod_set: int) -> dict[str, str]:
         """Return for each node what one more pod lacks there, or when it has room.

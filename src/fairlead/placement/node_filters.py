@@ -30,18 +30,41 @@ def node_defect(
         return "are not ready"
     if node.cordoned and not _is_tolerated(_CORDON, constraints.tolerations):
         return "are cordoned"
-    if any(node.labels.get(key) != value for key, value in constraints.node_selector):
+    if not _matches_selector(node, constraints):
         return "do not match the node selector"
     if not _matches_affinity(node, constraints):
         return "do not match the node affinity"
-    for taint in node.taints:
-        if taint.effect != "PreferNoSchedule" and not _is_tolerated(taint, constraints.tolerations):
-            return f"have the taint {_written(taint)}"
+    taint = _untolerated(node, constraints)
+    if taint is not None:
+        return f"have the taint {_written(taint)}"
     if constraints.volumes is not None:
         defect = _volume_defect(node, constraints.volumes, volumes)
         if defect is not None:
             return defect
     return "are held after a failed start" if node.name in constraints.held_nodes else None
+
+
+def suits_affinity(node: Node, constraints: PodConstraints) -> bool:
+    """Return whether *node* matches the node selector and the required node affinity."""
+    return _matches_selector(node, constraints) and _matches_affinity(node, constraints)
+
+
+def tolerates_taints(node: Node, constraints: PodConstraints) -> bool:
+    """Return whether a cordon of *node* and all its taints that rule out pods are tolerated."""
+    if node.cordoned and not _is_tolerated(_CORDON, constraints.tolerations):
+        return False
+    return _untolerated(node, constraints) is None
+
+
+def _untolerated(node: Node, constraints: PodConstraints) -> Taint | None:
+    for taint in node.taints:
+        if taint.effect != "PreferNoSchedule" and not _is_tolerated(taint, constraints.tolerations):
+            return taint
+    return None
+
+
+def _matches_selector(node: Node, constraints: PodConstraints) -> bool:
+    return all(node.labels.get(key) == value for key, value in constraints.node_selector)
 
 
 def _volume_defect(node: Node, needs: VolumeNeeds, checks: VolumeChecks) -> str | None:

@@ -1,11 +1,11 @@
-"""On which nodes other pods allow a pod: required pod affinity and anti-affinity.
+"""On which nodes other pods allow a pod: pod affinity, anti-affinity and topology spread.
 
 As in Kubernetes. The labels of a node say in which domains it is. A pod with affinity needs, for
 each of its terms, a pod in the node's domain that *all* of its terms match; if there is no such pod
 in any domain and the terms match the pod itself, it is the first one and needs only a node with
 those labels. A pod with anti-affinity needs a domain without a pod that the term matches, and keeps
 such pods away once it is there, whatever their own terms. A node without the label is in no domain,
-so it fails every affinity and passes every anti-affinity.
+so it fails every affinity and passes every anti-affinity. Topology spread has a module of its own.
 
 Like room, this is evaluated at two times. *Now* all running pods count, of any scheduler, and
 terminating ones too. *Later* the pods that stay and those with a reservation count. So no pod is
@@ -26,10 +26,12 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.node import ForeignPod, Node
+from fairlead.model.plan import Tally
 from fairlead.model.run import Phase
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState, pods_on_node
 from fairlead.model.workload import Workload
+from fairlead.placement.pod_spread import SpreadCounts, SpreadLimits
 
 Domain: TypeAlias = tuple[str, str]
 """A node label that is a topology key, and its value."""
@@ -115,13 +117,16 @@ class _Neighbours:
 class PodsAround:
     """What the placed pods allow one more pod, now and later; valid until the state changes."""
 
-    __slots__ = ("_later", "_now", "allow_all")
+    __slots__ = ("_later", "_now", "_spread", "allow_all")
 
-    def __init__(self, now: _Neighbours, later: _Neighbours) -> None:
-        """Read which pods count now, and which will."""
+    def __init__(
+        self, now: _Neighbours, later: _Neighbours, spread: SpreadLimits | None = None
+    ) -> None:
+        """Read which pods count now, and which will; None: the pod has no spread constraint."""
         self._now = now
         self._later = later
-        self.allow_all: Final = now.allow_all and later.allow_all
+        self._spread = spread
+        self.allow_all: Final = now.allow_all and later.allow_all and spread is None
         """Whether other pods can rule out no node, so that no node needs a check."""
 
     def defect(self, node: Node) -> str | None:
@@ -129,14 +134,23 @@ class PodsAround:
 
         The text follows "3 of 8 nodes". Cost: a look-up for each term that matters.
         """
-        return self._later.defect(node)
+        defect = self._later.defect(node)
+        if defect is None and self._spread is not None:
+            defect = self._spread.defect(node)
+        return defect
 
     def holds_now(self, node: Node) -> bool:
         """Return whether the pods that are placed now allow the pod on *node*.
 
         It may start there if they will do so later as well. Cost: that of `defect`.
         """
-        return self._now.defect(node) is None
+        if self._now.defect(node) is not None:
+            return False
+        return self._spread is None or self._spread.holds_now(node)
+
+    def domain_tallies(self) -> tuple[Tally, ...]:
+        """Return how many domains would exceed the skew of each spread constraint."""
+        return () if self._spread is None else self._spread.tallies()
 
 
 class _PodCount:
@@ -379,9 +393,10 @@ _ALL: Final = PodsAround(_Neighbours(), _Neighbours())
 class PodAffinity:
     """Evaluates affinity for pods of one state, and caches what it found."""
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, *, honors_spread: bool = True) -> None:
         """Follow *state* through all its changes, including trials and their undoing."""
         self._domains = _PodDomains(state)
+        self._spreads = SpreadCounts(state) if honors_spread else None
 
     def around(self, workload: Workload, pod_set: int) -> PodsAround:
         """Return what the placed pods allow one more pod of a pod set of *workload*.
@@ -392,8 +407,12 @@ class PodAffinity:
         asked = workload.pod_sets[pod_set]
         near, apart_from = asked.constraints.pod_affinity, asked.constraints.pod_anti_affinity
         domains = self._domains
+        spread: SpreadLimits | None = None
+        if asked.constraints.spread and self._spreads is not None:
+            limits = self._spreads.limits(workload, pod_set, asked.constraints.spread)
+            spread = SpreadLimits(limits)
         if not near and not apart_from and not domains.has_repelling():
-            return _ALL
+            return _ALL if spread is None else PodsAround(_Neighbours(), _Neighbours(), spread)
         wanted = domains.meant_by(near) if near else None
         means_itself = bool(near) and domains.means(near, workload.namespace, dict(asked.labels))
         unwanted = [domains.meant_by((term,)) for term in apart_from]
@@ -411,6 +430,7 @@ class PodAffinity:
                 apart_from=[each.later for each in unwanted],
                 repelled_by=[each.later for each in repelling],
             ),
+            spread=spread,
         )
 
 

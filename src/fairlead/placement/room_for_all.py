@@ -86,6 +86,6 @@ def _places(idle: Amounts, fitting: Sequence[Shape], enough: int) -> int:
 def _depends_on_room_and_node_only(shape: Shape) -> bool:
     """Return whether room and the node alone decide for such pods, not other pods or ports."""
     where = shape.constraints
-    pods_around = where.pod_affinity or where.pod_anti_affinity
+    pods_around = where.pod_affinity or where.pod_anti_affinity or where.spread
     barred = where.unsupported or (where.volumes and where.volumes.obstacle)
     return not (shape.gpu_share or where.host_ports or pods_around or barred)

@@ -15,9 +15,7 @@ status:
   allocatable: {{cpu: 8, memory: 8Gi, nvidia.com/gpu: {gpus}, pods: 110}}
   conditions: [{{type: Ready, status: "True"}}]
 """
-SPREAD = (
-    "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]"
-)
+CLAIM = "resourceClaims: [{name: gpu, resourceClaimName: shared}]"
 
 
 def node(name: str, gpus: int) -> str:
@@ -50,7 +48,7 @@ QUEUES = kai_queue("owner", quota=2), kai_queue("guest", quota=0)
     ("more", "plan"),
     [
         ("", [("evict", "x/pod/held"), ("reserve", "x/pod/next")]),
-        (SPREAD, [("wait", "x/pod/next")]),
+        (CLAIM, [("wait", "x/pod/next")]),
     ],
     ids=["can be placed", "has a constraint that no filter knows"],
 )
@@ -66,7 +64,7 @@ def test_nobody_leaves_for_a_job_that_could_not_be_placed(
     ("more", "plan"),
     [
         ("", [("move", "x/pod/small"), ("reserve", "x/pod/large")]),
-        (SPREAD, [("wait", "x/pod/large")]),
+        (CLAIM, [("wait", "x/pod/large")]),
     ],
     ids=["can move", "has a constraint that no filter knows"],
 )

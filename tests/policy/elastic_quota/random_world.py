@@ -30,6 +30,7 @@ from fairlead.model.selector import (
     LabelRequirement,
     LabelSelector,
     NodeTerm,
+    PodSpread,
     PodTerm,
     PreferredNodes,
     Taint,
@@ -133,6 +134,7 @@ def constraints() -> st.SearchStrategy[PodConstraints]:
     """Where pods may run: mostly anywhere."""
     zone_y = LabelRequirement(key="zone", operator="In", values=("y",))
     in_zone_y = PreferredNodes(weight=10, term=NodeTerm(labels=(zone_y,)))
+    over_zones = PodSpread(topology_key="zone", max_skew=1, selector=RED)
     red = PodTerm(topology_key="name", selector=RED, namespaces=NAMESPACES)
     return st.sampled_from(
         [
@@ -143,8 +145,10 @@ def constraints() -> st.SearchStrategy[PodConstraints]:
             PodConstraints(pod_anti_affinity=(replace(red, topology_key="zone"),)),
             PodConstraints(pod_affinity=(red,)),
             PodConstraints(node_selector=(("zone", "x"),)),
+            PodConstraints(spread=(over_zones,)),
+            PodConstraints(spread=(over_zones, replace(over_zones, topology_key="name"))),
             PodConstraints(preferences=Preferences(nodes=(in_zone_y,))),
-            PodConstraints(unsupported=("topologySpreadConstraints",)),
+            PodConstraints(unsupported=("resourceClaims",)),
         ]
     )
 

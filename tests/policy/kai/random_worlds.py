@@ -15,13 +15,24 @@ from fairlead.model.events import (
 )
 from fairlead.model.node import ForeignPod, Node
 from fairlead.model.queue import Queue
+from fairlead.model.selector import LabelRequirement, LabelSelector, PodSpread
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, SubGroup, Workload
+from fairlead.model.workload import (
+    GpuShare,
+    KaiJob,
+    PodConstraints,
+    PodSet,
+    PodSets,
+    SubGroup,
+    Workload,
+)
 from tests.model.foreign import foreign_pod
 
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
 AXES = QuotaAxes([Axis("cpu"), Axis("memory"), Axis("gpu")], counted_as={"nvidia.com/gpu": "gpu"})
 GPU = 1000
+WEB = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("web",)),))
+SPREAD = PodConstraints(spread=(PodSpread(topology_key="zone", max_skew=1, selector=WEB),))
 
 
 def build(events: Iterable[Event]) -> ClusterState:
@@ -47,6 +58,7 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
     return Node(
         name=name,
         allocatable=size,
+        labels=draw(st.sampled_from([{"zone": "a"}, {"zone": "b"}, {}])),
         ready=draw(st.sampled_from([True, True, True, False])),
         gpu_memory_mib=draw(st.sampled_from([None, 100])),
     )
@@ -96,6 +108,8 @@ def pod_sets(draw: st.DrawFn, name: str, sub_group: str) -> PodSet:
         gpu_share=share,
         sub_group=sub_group,
         gated=draw(st.sampled_from([False, False, False, False, True])),
+        labels=draw(st.sampled_from([(), (("app", "web"),)])),
+        constraints=draw(st.sampled_from([PodConstraints()] * 6 + [SPREAD])),
     )
 
 

@@ -22,7 +22,7 @@ _NO_LABELS: Final[dict[str, str]] = {}
 
 
 class PodSelectors(msgspec.Struct, frozen=True, kw_only=True):
-    """What the affinity terms and host ports of all our pods select."""
+    """What the terms, spread constraints and host ports of all our pods select."""
 
     labels: frozenset[str] = frozenset()  # keys
     ports: frozenset[tuple[str, int]] = frozenset()
@@ -40,12 +40,15 @@ class CountedSelectors:
 
     def add(self, constraints: PodConstraints, pods: int = 1) -> None:
         """Let so many *pods* more have these *constraints*, or fewer. Cost: its terms and ports."""
-        for term in (*constraints.pod_affinity, *constraints.pod_anti_affinity):
-            if term.selector is not None:
-                for each in term.selector.requirements:
+        terms = (*constraints.pod_affinity, *constraints.pod_anti_affinity)
+        selectors = [each.selector for each in terms]
+        selectors += [each.selector for each in constraints.all_spreads()]
+        for selector in selectors:
+            if selector is not None:
+                for each in selector.requirements:
                     _count(self._labels, each.key, pods)
                 # Conditions that hold without any label, such as "not in", hold for strangers.
-                self._unlabelled += pods * term.selector.matches(_NO_LABELS)
+                self._unlabelled += pods * selector.matches(_NO_LABELS)
         for port in constraints.host_ports:
             _count(self._ports, port, pods)
 

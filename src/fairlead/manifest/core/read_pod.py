@@ -80,11 +80,13 @@ def shape_key(spec: ValueMapping, namespace: str, labels: Mapping[str, str]) -> 
         parts += [key_of(spec.get(name)) for name, key_of in _LISTS]
     except _UnknownError:
         return None
-    affinity = spec.get("affinity")
+    affinity, spreads = spec.get("affinity"), spec.get("topologySpreadConstraints")
     if isinstance(affinity, dict) and not affinity.keys().isdisjoint(_POD_AFFINITY):
         # Terms mean the pod's own namespace, and its labels where they only name some.
         is_of_labels = b"matchLabelKeys" in (json_key(affinity) or b"")
         parts += [namespace, labels if is_of_labels else None]
+    if spreads and b"matchLabelKeys" in (json_key(spreads) or b""):
+        parts.append(labels)
     return json_key(parts)
 
 

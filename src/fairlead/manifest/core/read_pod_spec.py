@@ -18,7 +18,7 @@ from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import FieldError, field_names, quantity_of, words
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.values import Value, describe
-from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm
+from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodSpread, PodTerm
 from fairlead.model.workload import PodConstraints, Preferences
 
 _PORT_MAX: Final = 65_535
@@ -100,12 +100,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _LIKE: Final = "matchLabelKeys"
 _UNLIKE: Final = "mismatchLabelKeys"
 _WHEN_UNSATISFIABLE: Final = {"DoNotSchedule": True, "ScheduleAnyway": False}
-_SPREAD_FIELDS: Final = field_names(
-    """
-    labelSelector matchLabelKeys maxSkew minDomains nodeAffinityPolicy nodeTaintsPolicy
-    topologyKey
-    """
-)
+_POLICIES: Final = {"Honor": True, "Ignore": False}
 BINDING_VOLUMES: Final = field_names(
     """
     awsElasticBlockStore azureDisk cinder gcePersistentDisk iscsi rbd
@@ -136,6 +131,7 @@ def read_pod_constraints(
     """
     affinity = spec.mapping("affinity")
     of_nodes = affinity.mapping("nodeAffinity")
+    spreads = _pod_spreads(spec, labels)
     return PodConstraints(
         node_selector=tuple(sorted(spec.text_map("nodeSelector").items())),
         node_terms=_node_terms(of_nodes),
@@ -145,14 +141,36 @@ def read_pod_constraints(
         pod_anti_affinity=read_pod_terms(
             affinity, "podAntiAffinity", namespace=namespace, labels=labels
         ),
-        preferences=_preferences(of_nodes),
+        spread=tuple([each for each, is_hard in spreads if is_hard]),
+        preferences=_preferences(of_nodes, [each for each, is_hard in spreads if not is_hard]),
         unsupported=tuple(sorted(set(_unsupported_fields(spec, volumes)))),
     )
 
 
-def _preferences(of_nodes: Cursor) -> Preferences | None:
+def _preferences(of_nodes: Cursor, spreads: Sequence[PodSpread]) -> Preferences | None:
     nodes = read_preferred_nodes(of_nodes, _PREFERRED)
-    return Preferences(nodes=nodes) if nodes else None
+    return Preferences(nodes=nodes, spread=tuple(spreads)) if nodes or spreads else None
+
+
+def _pod_spreads(spec: Cursor, labels: Mapping[str, str]) -> list[tuple[PodSpread, bool]]:
+    """Return the constraints on the spread, each with whether it is a hard one."""
+    found = []
+    for rule in spec.items("topologySpreadConstraints"):
+        is_hard = rule.choice("whenUnsatisfiable", _WHEN_UNSATISFIABLE)
+        if rule.has("minDomains") and is_hard is False:
+            message = "found minDomains with ScheduleAnyway, which Kubernetes refuses"
+            fix = "remove minDomains, or write whenUnsatisfiable: DoNotSchedule"
+            rule.error("minDomains", "contradiction", message, fix)
+        spread = PodSpread(
+            topology_key=rule.text("topologyKey"),
+            max_skew=rule.integer("maxSkew", minimum=1),
+            selector=_selector(rule, labels, like=rule.texts(_LIKE)),
+            min_domains=rule.integer("minDomains", 1, minimum=1),
+            honors_affinity=bool(rule.choice("nodeAffinityPolicy", _POLICIES, True)),
+            honors_taints=bool(rule.choice("nodeTaintsPolicy", _POLICIES, False)),
+        )
+        found.append((spread, bool(is_hard)))
+    return found
 
 
 def _node_terms(affinity: Cursor) -> tuple[NodeTerm, ...] | None:
@@ -162,10 +180,6 @@ def _node_terms(affinity: Cursor) -> tuple[NodeTerm, ...] | None:
 
 
 def _unsupported_fields(spec: Cursor, volumes: Iterable[Cursor]) -> Iterator[str]:
-    for rule in spec.items("topologySpreadConstraints"):
-        rule.ignore(*_SPREAD_FIELDS)
-        if rule.choice("whenUnsatisfiable", _WHEN_UNSATISFIABLE):
-            yield "topologySpreadConstraints"
     for volume in volumes:
         volume.ignore(*PASSED_OVER_OF_VOLUMES, *BINDING_VOLUMES, CLAIM, EPHEMERAL)
         yield from (f"volumes.{kind}" for kind in BINDING_VOLUMES if volume.has(kind))
@@ -196,16 +210,17 @@ def _pod_term(term: Cursor, namespace: str, labels: Mapping[str, str]) -> PodTer
     listed = tuple(sorted(set(term.texts("namespaces"))))
     return PodTerm(
         topology_key=term.text("topologyKey"),
-        selector=_selector(term, labels),
+        selector=_selector(term, labels, like=term.texts(_LIKE), unlike=term.texts(_UNLIKE)),
         namespaces=listed if listed or has_others else (namespace,),
         namespace_selector=others if has_others else None,
     )
 
 
-def _selector(term: Cursor, labels: Mapping[str, str]) -> LabelSelector | None:
+def _selector(
+    term: Cursor, labels: Mapping[str, str], *, like: Sequence[str], unlike: Sequence[str] = ()
+) -> LabelSelector | None:
     is_given = term.has("labelSelector")
     written = read_label_selector(term.mapping("labelSelector"))
-    like, unlike = term.texts(_LIKE), term.texts(_UNLIKE)
     if not is_given:
         for field, keys in ((_LIKE, like), (_UNLIKE, unlike)):
             if keys:

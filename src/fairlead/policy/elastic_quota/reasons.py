@@ -210,9 +210,10 @@ def _borrowers(context: PlanningContext, axes: Iterable[int]) -> Iterator[Held]:
 
 
 def node_defects(context: PlanningContext, pending: PendingPod) -> tuple[Tally, ...]:
-    """Return how many nodes lack what for a pod, the most frequent first."""
+    """Return how many nodes lack what for a pod, the most frequent first, then how many domains."""
     found = [context.fit.defect(pending, name) or "have room" for name in context.state.nodes]
-    return _counted(Counter(found), len(context.state.nodes))
+    of_nodes = _counted(Counter(found), len(context.state.nodes))
+    return (*of_nodes, *context.node_filters.domain_tallies(pending))
 
 
 def _tallies(

@@ -149,9 +149,9 @@ def test_what_each_node_lacks_is_counted() -> None:
 def test_a_constraint_that_no_filter_knows_waits_with_its_name() -> None:
     state = cluster("of min\na 9", "name has\nn1 9", "name of asks\npod a 1")
     (only,) = state.workloads[WorkloadName("pod")].pod_sets
-    odd = PodConstraints(unsupported=("topologySpreadConstraints",))
+    odd = PodConstraints(unsupported=("resourceClaims",))
     with_workload(state, "pod", pod_sets=PodSets((replace(only, constraints=odd),)))
-    assert reasons(plan(state), "pod") == ["UnsupportedConstraint", "topologySpreadConstraints"]
+    assert reasons(plan(state), "pod") == ["UnsupportedConstraint", "resourceClaims"]
 
 
 def test_a_gated_pod_waits_for_its_gate() -> None:

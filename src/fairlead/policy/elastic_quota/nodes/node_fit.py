@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from fairlead.model.axes import Amounts
 from fairlead.model.events import WorkloadStopped
 from fairlead.model.node import Node
+from fairlead.model.plan import Tally
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodKey, Preferences
 from fairlead.placement.host_ports import port_room
@@ -55,6 +56,10 @@ class NodeFilters:
         if ports and port_room(self._state, node.name, ports) != "free":
             return "have a host port taken"
         return None
+
+    def domain_tallies(self, pending: PendingPod) -> tuple[Tally, ...]:
+        """Return how many domains would exceed the skew of each spread constraint of the pod."""
+        return self._affinity.around(pending.workload, pending.set_index).domain_tallies()
 
     def defect_without(
         self, pending: PendingPod, node: Node, removed: Sequence[RunningPod]

@@ -165,8 +165,8 @@ class JointPlacement:
 
     @property
     def needs_others(self) -> bool:
-        """Whether a pod has affinity, so that evicting too many pods can leave it no node."""
-        return any(pod_set.constraints.pod_affinity for _, pod_set in self._possible)
+        """Whether evicting too many pods can leave a pod without a node, as with affinity."""
+        return any(pod_set.constraints.can_be_helped for _, pod_set in self._possible)
 
     def find(self, removed: Collection[RunningPod]) -> tuple[str, ...] | None:
         """Return a node for each pod once *removed* are gone; None if none was found."""

@@ -70,12 +70,13 @@ def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
     )
     on_devices = settings.device_placement or settings.gpu_placement
     rule = DeviceRule(spread=on_devices == "spread", wait_to_pack=settings.faithful)
-    # KAI ignores preferred nodes, and of the filters of volumes it runs only the first.
+    # KAI ignores topology spread and preferred nodes, and of the filters of volumes it runs only
+    # the first.
     return NodeFinder(
         state,
         index,
         rule,
-        honors_preferences=not settings.faithful,
+        honors_all=not settings.faithful,
         volumes="reach" if settings.faithful else "all",
     )
 

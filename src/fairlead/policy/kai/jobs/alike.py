@@ -88,7 +88,7 @@ Ask: TypeAlias = tuple[Amounts, ...]
 
 
 class PodLabelsInUse(NamedTuple):
-    """Whether any pod has a term on pods around it, and the label keys that such terms look at."""
+    """Whether any pod asks about pods around it, and the label keys that it looks at."""
 
     has_terms: bool
     keys: frozenset[str]
@@ -214,7 +214,7 @@ class FailedAttempts:
 
 
 def pod_labels_in_use(state: ClusterState) -> PodLabelsInUse:
-    """Return the labels that affinity terms of workloads and of foreign pods look at.
+    """Return the labels that terms and spread constraints of workloads and foreign pods look at.
 
     Cost: all workloads, once in an action that searches for victims.
     """
@@ -225,9 +225,10 @@ def pod_labels_in_use(state: ClusterState) -> PodLabelsInUse:
     for node in books.nodes_asked_about():
         if node in books.nodes:
             every += [term for pod in books.asked_about(node) for term in pod.pod_anti_affinity]
-    selectors = [term.selector for term in every if term.selector is not None]
-    keys = [each.key for selector in selectors for each in selector.requirements]
-    return PodLabelsInUse(bool(every), frozenset(keys))
+    spreads = [spread for each in asked for spread in each.all_spreads()]
+    selectors = [each.selector for each in every] + [each.selector for each in spreads]
+    keys = [each.key for selector in selectors if selector for each in selector.requirements]
+    return PodLabelsInUse(bool(every or spreads), frozenset(keys))
 
 
 def _asks_no_more(one: Ask, other: Ask) -> bool:

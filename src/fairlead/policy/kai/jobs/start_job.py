@@ -88,7 +88,7 @@ class JobStarter:
     def is_infeasible(self, name: WorkloadName, pods: Sequence[PodId]) -> bool:
         """Return whether it is plain that *pods* of a job find no room while it only shrinks.
 
-        A pod with an affinity may find its partner later.
+        A pod with an affinity may find its partner later, and one that is spread may follow others.
         """
         workload = self._state.workloads[name]
         set_index = workload.pod_sets.set_index
@@ -96,7 +96,7 @@ class JobStarter:
         if may_fit and (len(pods) == 1 or not self._has_too_few_places(workload, pods)):
             return False
         sets = [workload.pod_sets[at] for at in {set_index[pod] for pod in pods}]
-        return not any(each.constraints.pod_affinity for each in sets)
+        return not any(each.constraints.can_be_helped for each in sets)
 
     def shortage(self, name: WorkloadName, pods: Sequence[PodId]) -> Shortage | None:
         """Return what is lacking for infeasible *pods*, if it is nothing but room.

@@ -200,8 +200,8 @@ class Reschedule:
                 state.roll_back(mark)
                 self.joined -= {(job, each) for each in pods}
                 # The pods before it in the job took room that is free again; and a pod with an
-                # affinity may find its partner later.
-                is_telling = is_known and not (asked.pod_affinity or asked.held_nodes)
+                # affinity may find its partner later, as one that is spread may follow others.
+                is_telling = is_known and not (asked.can_be_helped or asked.held_nodes)
                 if pod is pods[0] and is_telling:
                     self._misfits.add(shape_of(workload, workload.pod_sets[at]))
                 return False
