@@ -19,7 +19,7 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.memory import KaiMemory
-from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Unknown, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodKey, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.api import new_cycle
@@ -197,7 +197,7 @@ def _counted(decisions: Sequence[Decision], undone: Sequence[PodKey]) -> Json:
                 counts["evicted"][decision.workload] += len(decision.pods)
             case Move():
                 counts["moved"][decision.workload] += len(decision.placements)
-            case Wait():
+            case Wait() | Unknown():
                 pass
     counts["undone"].update(name for name, _ in undone)
     return {key: dict(each) for key, each in counts.items()}

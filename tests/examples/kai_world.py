@@ -18,6 +18,7 @@ from fairlead.model.plan import (
     Reserve,
     Start,
     Term,
+    Unknown,
     Wait,
 )
 from fairlead.model.quantity import show_amount
@@ -87,7 +88,7 @@ def _pods(decision: Decision) -> tuple[PodId, ...]:
             return tuple(each.pod for each in decision.placements)
         case Evict():
             return decision.pods
-        case Wait():
+        case Wait() | Unknown():
             return ()
 
 
@@ -102,7 +103,7 @@ def _nodes(state: ClusterState, decision: Decision) -> str:
         case Evict():
             places = state.runs[decision.workload].pods
             return _named(places[pod].node for pod in decision.pods)
-        case Wait():
+        case Wait() | Unknown():
             return ""
 
 

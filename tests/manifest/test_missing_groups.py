@@ -12,7 +12,7 @@ from fairlead.manifest.text.documents import read_bytes
 from fairlead.manifest.translate.assemble import assemble as assemble_objects
 from fairlead.manifest.translate.family import OF_A_CLUSTER, OF_FILES, AssemblyRules
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.plan import Start, Wait
+from fairlead.model.plan import LeftPending, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName, make_policy
 from tests.model.invariants import check_invariants
@@ -122,7 +122,7 @@ def test_in_a_cluster_they_wait_together_for_their_group(family: PolicyName) -> 
 def test_no_plan_that_says_only_what_changes_starts_them(family: PolicyName) -> None:
     assembled, _ = read(family, OF_A_CLUSTER, pod("p0"), pod("p1"))
     changes = changes_of(make_policy(assembled.settings), assembled.state, NOW_MS)
-    assert [each for each in changes if not isinstance(each, Wait)] == []
+    assert [each for each in changes if not isinstance(each, LeftPending)] == []
 
 
 @pytest.mark.parametrize("family", FAMILIES)

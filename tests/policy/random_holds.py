@@ -7,7 +7,17 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadFinished, WorkloadStopped
 from fairlead.model.execution.executor import apply
 from fairlead.model.holds import HELD_AFTER_FAILURE, NOTHING_HELD, Holds
-from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
+from fairlead.model.plan import (
+    Decision,
+    Evict,
+    LeftPending,
+    Move,
+    Plan,
+    Reserve,
+    Start,
+    Unknown,
+    Wait,
+)
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy, Settings, make_policy
 from tests.model.invariants import check_invariants
@@ -43,7 +53,7 @@ def check_holds(decisions: Iterable[Decision], held: Holds, *, places_pods: bool
             case Move():
                 assert each.beneficiary not in held.workloads
                 assert held.victims.isdisjoint((each.workload, p.pod) for p in each.origins)
-            case Wait():
+            case Wait() | Unknown():
                 is_told = each.reason.code == HELD_AFTER_FAILURE
                 assert not is_told or each.workload in held.workloads
         if places_pods and isinstance(each, Start | Reserve | Move):
@@ -76,7 +86,7 @@ class HeldHistory:
         """Plan with *held*, as a policy does that sees the state for the first time."""
         state, now_ms, before = self.state, self.now_ms, facts(self.state)
         plan = make_policy(self.settings).plan(state, now_ms, held=held)
-        changes = [each for each in plan.decisions if not isinstance(each, Wait)]
+        changes = [each for each in plan.decisions if not isinstance(each, LeftPending)]
         if self.chance.random() < 0.5:
             assert self.policy.plan(state, now_ms, held=held) == plan
         assert changes_of(self.policy, state, now_ms, held=held) == changes
@@ -86,7 +96,7 @@ class HeldHistory:
         self.refused += any(
             each.reason.code == HELD_AFTER_FAILURE
             for each in plan.decisions
-            if isinstance(each, Wait)
+            if isinstance(each, LeftPending)
         )
         return plan
 

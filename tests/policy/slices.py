@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fairlead.model.execution.executor import apply
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.plan import Decision, Plan, Start, Wait
+from fairlead.model.plan import Decision, LeftPending, Plan, Start
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Settings, make_policy
 from tests.model.invariants import check_invariants
@@ -56,10 +56,12 @@ def check_slices(
     made = list(slices(state, settings, now_ms, most, held))
     decided = [each for plan in made for each in without_waits(plan.decisions)]
     assert decided == without_waits(whole.decisions)
-    waiting = {each.workload for each in whole.decisions if isinstance(each, Wait)}
-    assert waiting <= {each.workload for each in made[-1].decisions if isinstance(each, Wait)}
+    waiting = {each.workload for each in whole.decisions if isinstance(each, LeftPending)}
+    assert waiting <= {
+        each.workload for each in made[-1].decisions if isinstance(each, LeftPending)
+    }
     return len(made)
 
 
 def without_waits(decisions: tuple[Decision, ...]) -> list[Decision]:
-    return [each for each in decisions if not isinstance(each, Wait)]
+    return [each for each in decisions if not isinstance(each, LeftPending)]

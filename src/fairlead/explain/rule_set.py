@@ -5,12 +5,16 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from fairlead.errors import FairleadError
+from fairlead.explain.plan.incomplete import Unjudged
 from fairlead.explain.queues.report import PendingReport, ShareReport
 from fairlead.explain.registry import RULE_SETS
 from fairlead.explain.text.explanation import Explanation
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.plan import Reason
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import Workload
 from fairlead.policy.contract import Settings, policy_of
+from fairlead.policy.obstacles import UNSUPPORTED_CONSTRAINT, constraint_reason
 
 S = TypeVar("S")
 
@@ -56,6 +60,30 @@ class RuleSet(ABC, Generic[S]):
     def demand_note(self, state: ClusterState) -> str | None:
         """Return a note for an input in which no workload asks for anything; None: no note."""
         return None
+
+    def unsupported(self, state: ClusterState, workload: Workload) -> Reason | None:
+        """Return that a pod of *workload* waits with a constraint that Fairlead does not model."""
+        sets, run = workload.pod_sets, state.runs.get(workload.name)
+        if not any(each.constraints.unsupported for each in sets):
+            return None
+        placed = run.pods if run else {}
+        waiting = [pod for pod in workload.pods() if pod not in placed and not sets.of(pod).gated]
+        reason = constraint_reason(workload, waiting, workload.queue)
+        return reason if reason and reason.code == UNSUPPORTED_CONSTRAINT else None
+
+    def unjudged(self, state: ClusterState) -> Unjudged:
+        """Return the pending workloads that are not judged: plans call them unknown.
+
+        Cost: a look at each pending workload.
+        """
+        found: dict[WorkloadName, tuple[str, ...]] = {}
+        for name in [name for queue in state.waited_for() for name in state.waiting(queue)]:
+            workload = state.workloads[name]
+            if workload.active and workload.obstacle is None:
+                reason = self.unsupported(state, workload)
+                if reason is not None:
+                    found[name] = reason.names
+        return found
 
     def without_history(self, settings: S) -> S | None:
         """Return *settings* under which past usage has no weight; None: it never has any."""

@@ -69,6 +69,7 @@ CODES: Final = MappingProxyType(
         "mixed-families": "queue objects of several rule sets are in one input",
         "left-alone": "objects that are of no effect here, as those of another rule set are",
         "pods-missing": "an object's status counts pods that are not in the input",
+        "not-judged": "a pending job has a constraint that Fairlead does not model",
     }
 )
 """Every code that a finding may have, with its meaning."""

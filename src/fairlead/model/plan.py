@@ -180,7 +180,21 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True, tag="wait"):
     claims: tuple[FailedClaim, ...] = ()
 
 
-Decision: TypeAlias = Start | Reserve | Evict | Move | Wait
+class Unknown(msgspec.Struct, frozen=True, kw_only=True, tag="unknown"):
+    """Whether the workload may start cannot be judged; the names of the reason say because of what.
+
+    It holds no place, and no other workload waits for it. The scheduler of its cluster may well
+    start it, on capacity that this plan gives to others: a plan with one is incomplete.
+    """
+
+    workload: WorkloadName
+    reason: Reason
+
+
+LeftPending: TypeAlias = Wait | Unknown
+"""A decision that changes nothing: the workload stays pending, and gets no place."""
+
+Decision: TypeAlias = Start | Reserve | Evict | Move | Wait | Unknown
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,9 +43,9 @@ class Policy(Protocol):
         slices, each carried out and the state planned again at the same time until one is not cut,
         have the decisions of the whole plan without its waits, in the same order.
 
-        Without *explain* the plan has no ``Wait``: a simulator, which asks a hundred thousand
-        times, needs no reason for each of ten thousand waiting jobs. Law: all other decisions,
-        ``memories`` and ``is_cut`` are the same with and without it.
+        Without *explain* the plan has no ``Wait`` and no ``Unknown``: a simulator, which asks a
+        hundred thousand times, needs no reason for each of ten thousand waiting jobs. Law: all
+        other decisions, ``memories`` and ``is_cut`` are the same with and without it.
         """
 
 

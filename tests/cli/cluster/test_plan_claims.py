@@ -48,7 +48,7 @@ QUEUES = kai_queue("owner", quota=2), kai_queue("guest", quota=0)
     ("more", "plan"),
     [
         ("", [("evict", "x/pod/held"), ("reserve", "x/pod/next")]),
-        (CLAIM, [("wait", "x/pod/next")]),
+        (CLAIM, [("unknown", "x/pod/next")]),
     ],
     ids=["can be placed", "has a constraint that no filter knows"],
 )

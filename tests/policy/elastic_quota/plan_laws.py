@@ -10,7 +10,7 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.execution.executor import apply
 from fairlead.model.execution.remember import forget_promises
-from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, LeftPending, Plan, Reserve, Start, Unknown, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.policy.elastic_quota.incremental.state import IncrementalState
@@ -49,7 +49,7 @@ def check_changes(
 ) -> None:
     """Whoever asks for changes gets the plan without its waits, whatever was asked before."""
     before = facts(state)
-    expected = [each for each in plan.decisions if not isinstance(each, Wait)]
+    expected = [each for each in plan.decisions if not isinstance(each, LeftPending)]
     for each in (policy, ElasticQuotaPolicy(settings)):
         changes = each.plan(state, plan.taken_ms, explain=False)
         assert [*changes.decisions] == expected
@@ -70,7 +70,7 @@ def check_exempt(state: ClusterState, settings: ElasticQuotaSettings, now_ms: in
 
 def check_waits(state: ClusterState, plan: Plan) -> None:
     """A wait ends what was promised, and does nothing else."""
-    changes = tuple([each for each in plan.decisions if not isinstance(each, Wait)])
+    changes = tuple([each for each in plan.decisions if not isinstance(each, LeftPending)])
     with state.trial():
         apply(state, plan)
         whole = facts(state)
@@ -147,7 +147,7 @@ class Follower:
             case Reserve():
                 for each in decision.placements:
                     self._nominate(workload, each)
-            case Wait():
+            case Wait() | Unknown():
                 assert decision.reason.code
             case _:
                 raise AssertionError("pods are never moved")

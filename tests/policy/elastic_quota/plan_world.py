@@ -33,11 +33,13 @@ from fairlead.model.plan import (
     Comparison,
     Decision,
     Evict,
+    LeftPending,
     Plan,
     Reason,
     Reserve,
     Start,
     Term,
+    Unknown,
     Wait,
 )
 from fairlead.model.queue import ElasticQuota, Queue
@@ -233,7 +235,7 @@ def cycles(
         yield told(planned)
         carry_out(state, planned.decisions, now, keeps_reservations=False)
         check_invariants(state)
-        if all(isinstance(each, Wait) for each in planned.decisions):
+        if all(isinstance(each, LeftPending) for each in planned.decisions):
             return
     raise AssertionError(f"no rest after {most} plans")
 
@@ -256,6 +258,8 @@ def _told(decision: Decision) -> str:
             return f"evict {name}{which} for {decision.beneficiary}: {decision.reason.code}"
         case Wait():
             return f"wait {name}: {decision.reason.code}"
+        case Unknown():
+            return f"unknown {name}: {' '.join(decision.reason.names)}"
         case _:
             raise AssertionError(decision)
 

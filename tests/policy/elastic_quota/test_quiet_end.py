@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fairlead.model.events import Event, WorkloadAdded
 from fairlead.model.execution.after_plan import carry_out
-from fairlead.model.plan import Wait
+from fairlead.model.plan import LeftPending
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSets
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
@@ -39,7 +39,7 @@ def rounds_until_quiet(state: ClusterState, settings: ElasticQuotaSettings) -> i
         plan = checked_plan(state, settings, policy, now_ms)
         carry_out(state, plan.decisions, now_ms, keeps_reservations=False)
         check_invariants(state)
-        if all(isinstance(each, Wait) for each in plan.decisions):
+        if all(isinstance(each, LeftPending) for each in plan.decisions):
             return number
     raise AssertionError(f"still busy after {ROUNDS} rounds: {plan.decisions}")
 

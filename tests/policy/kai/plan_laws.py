@@ -5,7 +5,7 @@ from operator import add
 from fairlead.model.device_share import WHOLE_DEVICE_E9
 from fairlead.model.events import WorkloadReserved
 from fairlead.model.execution.executor import apply
-from fairlead.model.plan import Plan, Reserve, Start, Wait
+from fairlead.model.plan import LeftPending, Plan, Reserve, Start
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
 from fairlead.policy.kai.policy import KaiPolicy
@@ -40,7 +40,7 @@ def everybody_is_told(state: ClusterState, plan: Plan) -> None:
         if isinstance(each, Start | Reserve)
         for place in each.placements
     }
-    told = {each.workload for each in plan.decisions if isinstance(each, Wait)}
+    told = {each.workload for each in plan.decisions if isinstance(each, LeftPending)}
     for name, workload in state.workloads.items():
         run = state.runs.get(name)
         missing = [

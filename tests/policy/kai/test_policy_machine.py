@@ -26,7 +26,7 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.execution.executor import apply
-from fairlead.model.plan import Wait
+from fairlead.model.plan import LeftPending
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
@@ -76,7 +76,7 @@ class PlannedHistory(RuleBasedStateMachine):
     def plan_and_carry_out(self) -> None:
         """Whoever has planned for this state all along plans as one that sees it first."""
         plan = checked_plan(self.state, self.settings, self.now_ms)
-        changes = [each for each in plan.decisions if not isinstance(each, Wait)]
+        changes = [each for each in plan.decisions if not isinstance(each, LeftPending)]
         unexplained = self.policy.plan(self.state, self.now_ms, explain=False)
         assert [*unexplained.decisions] == changes
         assert unexplained.memories == plan.memories

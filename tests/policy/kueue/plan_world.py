@@ -25,7 +25,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.memory import KueueMemory
-from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, LeftPending, Plan, Reserve, Start, Unknown, Wait
 from fairlead.model.queue import (
     BorrowWithinCohort,
     ClusterQueue,
@@ -166,7 +166,7 @@ def cycles(
         yield told(planned)
         carry_out(state, planned.decisions, now_ms + number, keeps_reservations=False)
         check_invariants(state)
-        if all(isinstance(each, Wait) for each in planned.decisions):
+        if all(isinstance(each, LeftPending) for each in planned.decisions):
             return
     raise AssertionError(f"no rest after {most} plans")
 
@@ -190,7 +190,7 @@ def _evicted(decision: object) -> str:
             return f"evict {decision.workload} for {decision.beneficiary}: {decision.reason.code}"
         case Reserve():
             return f"reserve {decision.workload} until {' '.join(decision.waits_for)} left"
-        case Wait():
+        case Wait() | Unknown():
             return f"wait {decision.workload}: {decision.reason.code}"
         case _:
             raise AssertionError(decision)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.execution.after_plan import carry_out
-from fairlead.model.plan import Plan, Wait
+from fairlead.model.plan import LeftPending, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
 from tests.policy.kueue.plain_quota import PlainQuota, used_by_queue
@@ -94,7 +94,7 @@ def follow(world: PlanWorld, most: int = MOST_PLANS) -> Iterator[tuple[ClusterSt
     for number in range(most):
         planned = plan(state, world.settings, NOW_MS + number)
         yield state, planned
-        if all(isinstance(each, Wait) for each in planned.decisions):
+        if all(isinstance(each, LeftPending) for each in planned.decisions):
             return
         carry_out(state, planned.decisions, NOW_MS + number, keeps_reservations=False)
 

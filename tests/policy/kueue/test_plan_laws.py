@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.execution.executor import apply
 from fairlead.model.execution.remember import forget_promises
-from fairlead.model.plan import Comparison, Evict, Plan, Reason, Reserve, Start, Wait
+from fairlead.model.plan import Comparison, Evict, LeftPending, Plan, Reason, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy
 from tests.model.invariants import check_invariants
@@ -48,7 +48,7 @@ def test_the_changes_are_the_plan_without_its_waits(world: PlanWorld) -> None:
     """Also for one policy that has planned for the same state before, at another time."""
     policy = KueuePolicy(world.settings)
     for number, (state, planned) in enumerate(follow(world)):
-        changes = [each for each in planned.decisions if not isinstance(each, Wait)]
+        changes = [each for each in planned.decisions if not isinstance(each, LeftPending)]
         assert changes_of(KueuePolicy(world.settings), state, NOW_MS + number) == changes
         assert policy.plan(state, NOW_MS + number) == planned
 
@@ -67,7 +67,7 @@ def after_plan(state: ClusterState, planned: Plan) -> list[object]:
 
 
 def after_changes(state: ClusterState, planned: Plan) -> list[object]:
-    changes = tuple(each for each in planned.decisions if not isinstance(each, Wait))
+    changes = tuple(each for each in planned.decisions if not isinstance(each, LeftPending))
     with state.trial():
         apply(state, msgspec.structs.replace(planned, decisions=changes))
         forget_promises(state, changes, planned.taken_ms)

@@ -16,7 +16,7 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.execution.executor import apply
-from fairlead.model.plan import Decision, Evict, Move, Plan, Start, Wait
+from fairlead.model.plan import Decision, Evict, LeftPending, Move, Plan, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.contract import Policy
@@ -91,7 +91,9 @@ def test_a_simulation_equals_the_same_plans_fed_by_hand(document: Document, poli
         match each:
             case Plan():
                 plan = mine.policy.plan(mine.state, each.taken_ms)
-                said = [decision for decision in plan.decisions if not isinstance(decision, Wait)]
+                said = [
+                    decision for decision in plan.decisions if not isinstance(decision, LeftPending)
+                ]
                 assert said == list(each.decisions)
                 for decision in each.decisions:
                     hand.carry_out(each.taken_ms, decision)

@@ -12,6 +12,7 @@ from fairlead.cli.input.options import (
     states_or_exit,
 )
 from fairlead.cli.output.table import table_text
+from fairlead.explain.plan.incomplete import incomplete_document, incomplete_text
 from fairlead.explain.queues.report import PendingReport
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.names import printable
@@ -63,16 +64,24 @@ def command(
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     settings = assembled.settings
-    report = rule_set_of(settings).pending(assembled.state, settings, queue, now)
+    rules = rule_set_of(settings)
+    report = rules.pending(assembled.state, settings, queue, now)
+    shown = {*report.workloads}
+    unjudged = {k: v for k, v in rules.unjudged(assembled.state).items() if k in shown}
     if report.note is not None:
         click.echo(printable(f"note: {report.note}"), err=True)
     page = slice(offset, offset + limit)
     if output in ("json", "yaml"):
         from fairlead.cli.output.document import print_document
 
-        print_document({**report.document, "items": report.items[page]}, output)
+        document = {**report.document, "items": report.items[page]}
+        if unjudged:
+            document["incomplete"] = incomplete_document(unjudged)
+        print_document(document, output)
         return
     click.echo(_table(queue, report, page, wide=output == "wide"))
+    if incomplete := incomplete_text(unjudged):
+        click.echo(printable(f"{incomplete}; plans start none of them"))
 
 
 def _table(queue: str, report: PendingReport, page: slice, *, wide: bool) -> str:

@@ -18,6 +18,7 @@ from fairlead.cli.input.options import (
 from fairlead.cli.output.table import table_text
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
 from fairlead.explain.plan.cycles import plan_cycles
+from fairlead.explain.plan.incomplete import incomplete_text, unjudged_in
 from fairlead.explain.plan.report import PlanRow, decision_documents, plan_document, plan_rows
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.model.plan import Plan
@@ -99,15 +100,17 @@ def _table(state: ClusterState, plan: Plan, where: str, *, wide: bool) -> str:
         return "nothing waits"
     head = ("DECISION", "JOB", "QUEUE", "PODS", where, "WHY")
     table = table_text([head, *map(_cells, rows)], left=len(head), wide=wide)
-    return f"{table}\n\n{_summary(rows)}"
+    return f"{table}\n\n{_summary(plan, rows)}"
 
 
 def _cells(row: PlanRow) -> tuple[str, ...]:
     return (row.decision, row.workload, row.queue, row.pods, row.where, row.why)
 
 
-def _summary(rows: list[PlanRow]) -> str:
+def _summary(plan: Plan, rows: list[PlanRow]) -> str:
     jobs: dict[str, set[str]] = {}
     for row in rows:
         jobs.setdefault(row.decision, set()).add(row.workload)
-    return ", ".join(f"{word}: {len(names)}" for word, names in jobs.items())
+    counts = ", ".join(f"{word}: {len(names)}" for word, names in jobs.items())
+    incomplete = incomplete_text(unjudged_in(plan))
+    return f"{counts}; the plan is incomplete: {incomplete}" if incomplete else counts

@@ -19,6 +19,7 @@ from fairlead.cli.input.options import (
 )
 from fairlead.cli.output.table import table_text
 from fairlead.cli.past_use import UsageWish, let_past_count, usage_options, usage_wish
+from fairlead.explain.plan.incomplete import Unjudged, incomplete_document, incomplete_text
 from fairlead.explain.queues.report import (
     Cell,
     Column,
@@ -86,7 +87,8 @@ def command(
     wish = usage_wish(usage, usage_source, now)
     if diff is None:
         (only,) = states_or_exit(loaded())
-        _print_report(*_report(only, capacity, wish), output)
+        unjudged = rule_set_of(only.settings).unjudged(only.state)
+        _print_report(*_report(only, capacity, wish), unjudged, output)
         return
     both = states_or_exit(loaded(diff[0]), loaded(diff[1]))
     old, new = (
@@ -119,11 +121,13 @@ def _report(
     return with_past_use(report, plain, past), past
 
 
-def _print_report(report: ShareReport, past: PastUse | None, output: str) -> None:
+def _print_report(
+    report: ShareReport, past: PastUse | None, unjudged: Unjudged, output: str
+) -> None:
     if output in ("json", "yaml"):
         from fairlead.cli.output.document import print_document
 
-        document = report_document(report)
+        document = {**report_document(report), "incomplete": incomplete_document(unjudged)}
         if past is not None:
             from fairlead.explain.usage.shares import past_use_document
 
@@ -137,6 +141,8 @@ def _print_report(report: ShareReport, past: PastUse | None, output: str) -> Non
         head.append(past_use_text(past))
     click.echo("\n".join(map(printable, head)) + "\n")
     click.echo(_report_table(report, wide=output == "wide"))
+    if incomplete := incomplete_text(unjudged):
+        click.echo("\n" + printable(f"{incomplete}: what they request is in the numbers"))
 
 
 def _report_table(report: ShareReport, *, wide: bool) -> str:

@@ -11,6 +11,7 @@ import msgspec
 from fairlead.cli.input.findings import omitted_text, show_findings
 from fairlead.cli.input.options import load_files, output_option, reads_manifests
 from fairlead.errors import Finding, Severity
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import LoadResult
 from fairlead.manifest.text.documents import read_documents
@@ -38,6 +39,26 @@ def simulation_findings(
         read={FORMAT if is_foreign else "Scenario": 1},
         left_alone={},
     )
+
+
+def with_unjudged(result: LoadResult) -> LoadResult:
+    """Return *result* with a warning for each pending job that no plan judges."""
+    if result.assembled is None:
+        return result
+    unjudged = rule_set_of(result.assembled.settings).unjudged(result.assembled.state)
+    warnings = [
+        Finding(
+            severity="warning",
+            code="not-judged",
+            file=f"job {name}",
+            message=f"found {' and '.join(names)}, which Fairlead does not model: "
+            "plans do not judge the job, and are incomplete",
+            fix="remove the constraint if it is not needed; else the job may start "
+            "on capacity that plans give to others",
+        )
+        for name, names in unjudged.items()
+    ]
+    return msgspec.structs.replace(result, findings=(*result.findings, *warnings))
 
 
 def _refused(finding: Finding) -> Finding:
@@ -80,7 +101,7 @@ def command(
     """
     result = simulation_findings([*files, *more_files], policy, strict=strict)
     if result is None:
-        result = load_files(files, more_files, policy, strict=strict)
+        result = with_unjudged(load_files(files, more_files, policy, strict=strict))
     if output in ("table", "wide"):
         show_findings(result.findings, to_stderr=False, every_one=output == "wide")
         click.echo(_summary(result))

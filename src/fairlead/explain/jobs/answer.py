@@ -11,7 +11,7 @@ from fairlead.explain.text.names import first_few
 from fairlead.explain.text.reasons import best_claim, reason_text
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.duration import moment_text
-from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reserve, Start, Unknown, Wait
 from fairlead.model.state import ClusterState
 
 SHOWN_TURNS: Final = 10
@@ -70,6 +70,9 @@ def job_answer(state: ClusterState, job: WorkloadName, decisions: Sequence[Decis
             parts.append(f"{rest}: {reason_text(each.reason)}")
             best = best_claim(each)
             parts += [f"{best.action}: {reason_text(best.reason)}"] if best else []
+        elif isinstance(each, Unknown):
+            rest = "its other pods are not judged" if parts else "is not judged"
+            parts.append(f"{rest}: {reason_text(each.reason)}")
     if not parts:
         parts.append("all of its pods have a node already")
     return f"{job} {'; '.join(parts)}."

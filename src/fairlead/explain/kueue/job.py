@@ -22,7 +22,7 @@ from fairlead.explain.text.names import first_few
 from fairlead.explain.text.reasons import best_claim, reason_text
 from fairlead.model.axes import WorkloadName
 from fairlead.model.duration import moment_text
-from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Unknown, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.api import Admissibility
 from fairlead.policy.kueue.settings import KueueSettings
@@ -139,6 +139,8 @@ def _decided(view: KueueJobView, decision: Decision) -> str:
             best = best_claim(decision)
             claim = f"; {best.action}: {reason_text(best.reason)}" if best else ""
             return f"{why}{claim}" if why.startswith("waits ") else f"waits: {why}{claim}"
+        case Unknown():
+            return f"is not judged: {why}"
         case Move():
             return why
         case _:

@@ -117,6 +117,7 @@ def pending_report(
             "metadata": {},
         },
         items=tuple(map(_item, entries)),
+        workloads=tuple([each.workload for each in entries]),
         note=f"{text} is stopped, so none of its workloads is queued" if is_stopped else None,
     )
 

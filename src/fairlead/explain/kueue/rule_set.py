@@ -11,8 +11,10 @@ from fairlead.explain.queues.report import PendingReport, ShareReport
 from fairlead.explain.rule_set import RuleSet
 from fairlead.explain.text.explanation import Explanation
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.plan import Reason
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.api import KueueShares
+from fairlead.model.workload import Workload
+from fairlead.policy.kueue.api import KueueShares, unsupported_topology
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 
 
@@ -58,6 +60,10 @@ class KueueRules(RuleSet[KueueSettings]):
 
     def check_plannable(self, state: ClusterState) -> None:
         """Accept every input: quota needs no nodes."""
+
+    def unsupported(self, state: ClusterState, workload: Workload) -> Reason | None:
+        """Return that *workload* requests a topology: the rest is for the scheduler of pods."""
+        return unsupported_topology(workload)
 
     def pending(
         self, state: ClusterState, settings: KueueSettings, queue: str, now_ms: int

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fairlead.model.execution.after_plan import carry_out
-from fairlead.model.plan import Decision, Plan, Wait
+from fairlead.model.plan import Decision, LeftPending, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy
 
@@ -24,7 +24,7 @@ def plan_cycles(policy: Policy, state: ClusterState, now_ms: int, most: int) -> 
     for number in range(most):
         plan = policy.plan(state, now_ms + number * CYCLE_MS)
         yield plan
-        is_quiet = all(isinstance(decision, Wait) for decision in plan.decisions)
+        is_quiet = all(isinstance(decision, LeftPending) for decision in plan.decisions)
         is_quiet |= plan.decisions == before  # it promises what it never comes to
         before = plan.decisions
         moment = state.moment

@@ -6,6 +6,7 @@ from typing import Final, assert_never
 
 import msgspec
 
+from fairlead.explain.plan.incomplete import incomplete_document, unjudged_in
 from fairlead.explain.plan.pods import counted, gained, lost, origins_document, pods_document
 from fairlead.explain.plan.reason_document import (
     held_document,
@@ -28,6 +29,7 @@ from fairlead.model.plan import (
     Reserve,
     Start,
     Term,
+    Unknown,
     Wait,
 )
 from fairlead.model.quantity import format_amount
@@ -68,7 +70,12 @@ def plan_document(policy: str, plans: Sequence[tuple[Plan, list[object]]]) -> di
         "kind": "Plan",
         "policy": policy,
         "cycles": [
-            {"cycle": number, "takenAt": moment_text(plan.taken_ms), "decisions": decisions}
+            {
+                "cycle": number,
+                "takenAt": moment_text(plan.taken_ms),
+                "decisions": decisions,
+                "incomplete": incomplete_document(unjudged_in(plan)),
+            }
             for number, (plan, decisions) in enumerate(plans, start=1)
         ],
     }
@@ -96,16 +103,16 @@ def reason_document(reason: Reason) -> dict[str, object]:
 
 
 def decision_name(decision: Decision) -> str:
-    """Return what a decision is called: ``start``, ``reserve``, ``evict``, ``move``, ``wait``."""
+    """Return what a decision is called, such as ``start``, ``reserve`` or ``wait``."""
     return type(decision).__name__.lower()
 
 
 def pods_of(decision: Decision) -> Sequence[PodId]:
-    """Return the pods that a decision is about; none where the whole job waits."""
+    """Return the pods that a decision is about; none where the job stays pending."""
     match decision:
         case Evict():
             return decision.pods
-        case Wait():
+        case Wait() | Unknown():
             return ()
         case Start() | Reserve() | Move():
             return [place.pod for place in decision.placements]
@@ -143,7 +150,7 @@ def _why(state: ClusterState, decisions: Sequence[Decision]) -> str:
             return text if best is None else f"{text}; {best.action}: {reason_text(best.reason)}"
         case Reserve():
             return f"{text}; when {_awaited_by(state, decisions)}"
-        case Start() | Evict() | Move():
+        case Start() | Evict() | Move() | Unknown():
             return text
         case _:
             assert_never(last)
@@ -222,6 +229,8 @@ def _decision_document(state: ClusterState, decision: Decision) -> dict[str, obj
             document["beneficiary"] = decision.beneficiary
         case Wait():
             document["claims"] = [_claim_document(each) for each in decision.claims]
+        case Unknown():
+            pass  # the reason names all that is known
         case _:
             assert_never(decision)
     if isinstance(decision, Reserve):

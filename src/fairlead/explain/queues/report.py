@@ -12,7 +12,7 @@ import msgspec
 
 from fairlead.explain.text.amounts import amount_text, number_text
 from fairlead.fairness.dominant_share import LARGEST_STATUS
-from fairlead.model.axes import Axis, QueueName
+from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.quantity import format_amount
 
 Form: TypeAlias = Literal["amount", "amounts", "ratio", "usage", "share", "number", "word"]
@@ -160,3 +160,4 @@ class PendingReport(msgspec.Struct, frozen=True, kw_only=True):
     document: dict[str, object]  # without its items
     items: tuple[dict[str, object], ...]
     note: str | None = None  # why the queue is empty, where that needs a word
+    workloads: tuple[WorkloadName, ...] = ()  # in the same order

@@ -33,7 +33,17 @@ from fairlead.model.execution.back_off import BackOff
 from fairlead.model.execution.remember import remember_decision
 from fairlead.model.holds import Holds
 from fairlead.model.memory import Memory
-from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
+from fairlead.model.plan import (
+    Decision,
+    Evict,
+    LeftPending,
+    Move,
+    Plan,
+    Reserve,
+    Start,
+    Unknown,
+    Wait,
+)
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodKey
 
@@ -109,7 +119,7 @@ def apply_decision(state: ClusterState, decision: Decision, now_ms: int) -> None
             state.apply(WorkloadStopped(workload=decision.workload, pods=pods))
             places = redeem(state, decision.workload, promised, pods)
             start(state, decision.workload, places, flavors, now_ms)
-        case Reserve() | Wait():
+        case Reserve() | Wait() | Unknown():
             pass  # places are neither given nor taken
         case _:
             assert_never(decision)
@@ -186,7 +196,7 @@ class Executor:
 
     def order(self, decision: Decision, now_ms: int) -> Order | None:
         """Assume that *decision* succeeds; return what the cluster is to do for it, if anything."""
-        if isinstance(decision, Reserve | Wait):
+        if isinstance(decision, Reserve | LeftPending):
             remember_decision(self._state, decision, now_ms)
             return None
         order = self._assume(self._new(decision, now_ms), now_ms)

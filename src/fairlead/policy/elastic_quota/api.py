@@ -28,7 +28,7 @@ from fairlead.policy.elastic_quota.quota.shares import (
     ElasticShares,
     published_used,
 )
-from fairlead.policy.elastic_quota.reasons import UNSUPPORTED_CONSTRAINT, node_defects
+from fairlead.policy.elastic_quota.reasons import node_defects
 from fairlead.policy.elastic_quota.scheduling.cycle import (
     NOT_READY,
     SCHEDULING_GATED,
@@ -46,7 +46,6 @@ __all__ = [
     "NOT_READY",
     "SCHEDULE_TIMED_OUT",
     "SCHEDULING_GATED",
-    "UNSUPPORTED_CONSTRAINT",
     "WOULD_BE_EVICTED",
     "WOULD_PREEMPT_IN_VAIN",
     "CandidateScope",

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from fairlead.model.collector import paused_collector
 from fairlead.model.execution.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.plan import Plan, Wait
+from fairlead.model.plan import LeftPending, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.incremental.state import IncrementalState
 from fairlead.policy.elastic_quota.scheduling.plan import CycleSource, PlainSource, settled_plan
@@ -58,7 +58,7 @@ class ElasticQuotaPolicy:
             plan = settled_plan(source, state, now_ms, at_most_starts).plan
         if explain:
             return plan
-        decisions = [each for each in plan.decisions if not isinstance(each, Wait)]
+        decisions = [each for each in plan.decisions if not isinstance(each, LeftPending)]
         return replace(plan, decisions=tuple(decisions))
 
     def _kept(self, state: ClusterState) -> IncrementalState:

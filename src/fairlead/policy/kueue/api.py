@@ -5,7 +5,7 @@ from fairlead.policy.kueue.flavors.assignment import AssignmentMode, FlavorTrial
 from fairlead.policy.kueue.flavors.demands import DemandReader
 from fairlead.policy.kueue.flavors.eligibility import flavor_mismatch_text
 from fairlead.policy.kueue.flavors.nomination import Nominator
-from fairlead.policy.kueue.pending.admissibility import Admissibility
+from fairlead.policy.kueue.pending.admissibility import Admissibility, unsupported_topology
 from fairlead.policy.kueue.pending.local_queue_usage import LocalQueueUsage, local_queue_usage
 from fairlead.policy.kueue.pending.queue import is_queued, pending_order, queued_ms
 from fairlead.policy.kueue.policy import KueuePolicy
@@ -37,4 +37,5 @@ __all__ = [
     "local_queue_usage",
     "pending_order",
     "queued_ms",
+    "unsupported_topology",
 ]

@@ -10,7 +10,7 @@ from fairlead.model.axes import QueueName
 from fairlead.model.collector import paused_collector
 from fairlead.model.execution.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.plan import Decision, Plan, Start, Wait
+from fairlead.model.plan import Decision, LeftPending, Plan, Start
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.placement.waiting_pods import WaitingPods
@@ -27,6 +27,7 @@ from fairlead.policy.kueue.reasons.wait import WaitExplainer
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot.build import quota_tree, rules_of, trees_of
 from fairlead.policy.kueue.workloads import Usage
+from fairlead.policy.obstacles import left_pending
 
 
 class KueuePolicy:
@@ -196,7 +197,7 @@ class _Planning:
         """Return what the rounds of each tree left behind, once the changes are known."""
         return tuple(outcome for _, outcome in self._planned)
 
-    def _waits(self) -> Iterator[Wait]:
+    def _waits(self) -> Iterator[LeftPending]:
         """Yield which workloads wait, and why, once the changes are known."""
         for tree, outcome in self._planned:
             yield from tree.inadmissible()
@@ -206,16 +207,17 @@ class _Planning:
             yield from explainer.of(outcome.queues.values())
         yield from self._outside_all_trees()
 
-    def _outside_all_trees(self) -> Iterator[Wait]:
+    def _outside_all_trees(self) -> Iterator[LeftPending]:
         """Yield workloads of queues that do not exist, or whose cohort does not exist."""
         known, admissibility = set(self._state.tree_order()), self._trees.reader.admissibility
         for queue in self._state.waited_for():
             if queue in known:
                 continue
             for name in pending_order(self._state, queue, self._settings, self._local_usage):
-                reason = admissibility.inadmissible_reason(self._state.workloads[name])
+                workload = self._state.workloads[name]
+                reason = admissibility.inadmissible_reason(workload)
                 missing = misconfigured(f"the cohort of ClusterQueue {queue} does not exist")
-                yield Wait(workload=name, reason=reason or missing)
+                yield left_pending(workload, reason or missing)
 
 
 def _is_cut(changes: Sequence[Decision], starts: int | None) -> bool:

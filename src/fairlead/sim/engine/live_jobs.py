@@ -28,7 +28,7 @@ from fairlead.model.execution.executor import (
 )
 from fairlead.model.execution.remember import forget_promises
 from fairlead.model.holds import Holds
-from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Unknown, Wait
 from fairlead.model.run import Run
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
@@ -142,7 +142,7 @@ class LiveJobs:
                 if not self._rules.grace_ms:
                     places = redeem(self._state, decision.workload, promised, pods)
                     self._do(now_ms, self._start_of(decision, places))
-            case Reserve() | Wait():
+            case Reserve() | Wait() | Unknown():
                 apply_decision(self._state, decision, now_ms)
             case _:
                 assert_never(decision)
@@ -176,7 +176,7 @@ class LiveJobs:
                 run = self._state.runs.get(decision.workload)
                 nodes = [run.pods[pod].node for pod in pods if run and pod in run.pods]
                 return fates.of("evict", pods, is_quota=set(nodes) == {None})
-            case Reserve() | Wait():
+            case Reserve() | Wait() | Unknown():
                 return {}
             case _:
                 assert_never(decision)

@@ -21,7 +21,7 @@ from fairlead.model.events import (
 from fairlead.model.execution.executor import apply
 from fairlead.model.execution.remember import forget_promises
 from fairlead.model.node import Node
-from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, LeftPending, Plan, Reserve, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
@@ -101,7 +101,7 @@ class Watched:
         changes = changes_of(self.policy, self.state, NOW_MS)
         turns = list(self.turns)
         plan = ElasticQuotaPolicy(OURS).plan(self.state, NOW_MS)
-        assert changes == [each for each in plan.decisions if not isinstance(each, Wait)]
+        assert changes == [each for each in plan.decisions if not isinstance(each, LeftPending)]
         return turns, [f"{type(each).__name__} {each.workload}" for each in changes]
 
 
@@ -249,7 +249,7 @@ class Crowd:
         self.now_ms += 1000
         plan = ElasticQuotaPolicy(self.settings).plan(self.state, self.now_ms)
         changes = changes_of(self.policy, self.state, self.now_ms)
-        assert changes == [each for each in plan.decisions if not isinstance(each, Wait)]
+        assert changes == [each for each in plan.decisions if not isinstance(each, LeftPending)]
         apply(self.state, Plan(taken_ms=self.now_ms, decisions=tuple(changes)))
         forget_promises(self.state, changes, self.now_ms)
         self.terminating += [(at + self.grace, each) for each in changes if isinstance(each, Evict)]
@@ -303,5 +303,5 @@ def test_a_state_is_followed_to_another_one_and_back() -> None:
         for event in job(f"q/job{number}", 1):
             state.apply(event)
         plan = ElasticQuotaPolicy(OURS).plan(state, NOW_MS)
-        expected = [each for each in plan.decisions if not isinstance(each, Wait)]
+        expected = [each for each in plan.decisions if not isinstance(each, LeftPending)]
         assert changes_of(policy, state, NOW_MS) == expected

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fairlead.model.events import Event
 from fairlead.model.execution.executor import apply
-from fairlead.model.plan import Wait
+from fairlead.model.plan import LeftPending
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.random_world import NOW_MS, build, random_settings, worlds
@@ -26,8 +26,10 @@ def test_plain_and_incremental_plans_are_equal(
         now_ms = NOW_MS + 60_000 * step
         expected = plain.plan(state, now_ms)
         plan = incremental.plan(state, now_ms, explain=explain)
-        wanted = [each for each in expected.decisions if explain or not isinstance(each, Wait)]
+        wanted = [
+            each for each in expected.decisions if explain or not isinstance(each, LeftPending)
+        ]
         assert [*plan.decisions] == wanted
         unexplained = plain.plan(state, now_ms, explain=False)
-        assert not any(isinstance(each, Wait) for each in unexplained.decisions)
+        assert not any(isinstance(each, LeftPending) for each in unexplained.decisions)
         apply(state, expected)

@@ -12,7 +12,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Event, ForeignPodChanged, NodeAdded, QueueChanged, WorkloadAdded
 from fairlead.model.execution.executor import apply
 from fairlead.model.node import Node
-from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, LeftPending, Move, Reserve, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, Workload
 from fairlead.placement.node_index import NodeIndex
@@ -127,7 +127,7 @@ def test_the_changes_are_the_plan_without_its_waits(
 ) -> None:
     policy = KaiPolicy(chosen)
     told = policy.plan(state, NOW_MS).decisions
-    expected = [each for each in told if not isinstance(each, Wait)]
+    expected = [each for each in told if not isinstance(each, LeftPending)]
     assert changes_of(policy, state, NOW_MS) == expected
     assert changes_of(KaiPolicy(chosen), state, NOW_MS) == expected
 

@@ -4,7 +4,7 @@ import pytest
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.holds import Holds
-from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Unknown, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
@@ -45,7 +45,7 @@ def _told(decision: Decision) -> str:
             return f"{verb} {name} on {' '.join(str(p.node) for p in decision.placements)}"
         case Evict():
             return f"evict {name} for {decision.beneficiary}"
-        case Wait():
+        case Wait() | Unknown():
             return f"wait {name}: {decision.reason.code}"
 
 

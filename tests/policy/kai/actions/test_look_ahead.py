@@ -29,7 +29,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.node import Node
-from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, LeftPending, Move, Reserve, Start, Unknown, Wait
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodKey, PodSet, PodSets, Workload, numbered_pod
@@ -254,7 +254,7 @@ def test_recorded_clusters_that_never_rest_come_to_rest(name: str) -> None:
     own = replace(faithful, faithful=False)
     for mode, decide, comes_to_rest in ((faithful, plain, False), (own, planned, True)):
         last = list(cycles(kai_cycle.world(case), mode, decide, 12))[-1]
-        assert all(isinstance(each, Wait) for each in last) == comes_to_rest
+        assert all(isinstance(each, LeftPending) for each in last) == comes_to_rest
 
 
 all_settings = st.builds(
@@ -334,7 +334,7 @@ def cycles(
         now_ms = NOW_MS + at * SECOND_MS
         decisions = decide(state, chosen, now_ms)
         yield decisions
-        if all(isinstance(each, Wait) for each in decisions):
+        if all(isinstance(each, LeftPending) for each in decisions):
             return
         carry_out(state, decisions, now_ms, keeps_reservations=keeps_reservations)
 
@@ -376,7 +376,7 @@ def in_words(decision: Decision) -> str:
     match decision:
         case Evict():
             return f"evict {' '.join([name] * len(decision.pods))} for {decision.beneficiary}"
-        case Wait():
+        case Wait() | Unknown():
             return f"wait {name} {decision.reason.code}"
         case Move():
             return f"move {name}@{nodes_of(decision)} for {decision.beneficiary}"

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fairlead.model.events import NodeChanged, WorkloadLeaving
-from fairlead.model.plan import Start, Wait
+from fairlead.model.plan import LeftPending, Start
 from fairlead.policy.kai.actions.cycle import KaiCycle
 from fairlead.policy.kai.actions.look_ahead import NEXT_CYCLE_MS, look_ahead
 from fairlead.policy.kai.policy import fast_backend
@@ -79,7 +79,7 @@ def test_a_plan_with_reasons_runs_the_deciding_cycle_once(
     when = {NOW_MS: "now", NOW_MS + NEXT_CYCLE_MS: "next"}
     assert [(when[each.now_ms], each.explain) for each in contexts] == expected
     silent = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False).decisions
-    assert tuple([each for each in explained if not isinstance(each, Wait)]) == silent
+    assert tuple([each for each in explained if not isinstance(each, LeftPending)]) == silent
 
 
 def test_a_plan_that_is_not_cut_in_the_end_runs_one_cycle() -> None:

@@ -25,7 +25,7 @@ from fairlead.model.events import (
 from fairlead.model.execution.executor import apply
 from fairlead.model.memory import KaiMemory
 from fairlead.model.node import Node
-from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, LeftPending, Plan, Reserve, Start, Unknown, Wait
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload
@@ -93,7 +93,7 @@ def told(decisions: tuple[Decision, ...]) -> str:
     words = []
     for each in decisions:
         match each:
-            case Wait():
+            case Wait() | Unknown():
                 words.append("wait")
             case Evict():
                 words.append(f"evict:{len(each.pods)}")
@@ -115,7 +115,9 @@ def checked_plan(state: ClusterState, policy: KaiPolicy, now_ms: int) -> Plan:
     """The plan; a policy that has followed the state says the same, with reasons or without."""
     plan = KaiPolicy(policy.settings).plan(state, now_ms)
     changes = policy.plan(state, now_ms, explain=False)
-    assert [*changes.decisions] == [each for each in plan.decisions if not isinstance(each, Wait)]
+    assert [*changes.decisions] == [
+        each for each in plan.decisions if not isinstance(each, LeftPending)
+    ]
     assert changes.memories == plan.memories
     assert policy.plan(state, now_ms) == plan
     return plan

@@ -18,7 +18,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.execution.executor import apply
 from fairlead.model.execution.remember import forget_promises
-from fairlead.model.plan import Evict, Plan, Wait
+from fairlead.model.plan import Evict, LeftPending, Plan
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.flavors.nomination import Nominator
@@ -142,7 +142,7 @@ class History:
         """Plan, and mostly carry it out; returns how much it changes."""
         followed = changes_of(self.policy, self.state, self.now_ms)
         fresh = KueuePolicy(self.settings, plain=True).plan(self.state, self.now_ms).decisions
-        assert followed == [each for each in fresh if not isinstance(each, Wait)]
+        assert followed == [each for each in fresh if not isinstance(each, LeftPending)]
         if self.chance.random() < 0.9:
             apply(self.state, Plan(taken_ms=self.now_ms, decisions=tuple(followed)))
             forget_promises(self.state, followed, self.now_ms)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from click.testing import CliRunner
 
-from fairlead.model.plan import Decision, Plan, Start, Wait
+from fairlead.model.plan import Decision, LeftPending, Plan, Start
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.changes import changes_of
@@ -35,7 +35,9 @@ def test_plans_without_waits_are_the_plans(mode: AssignmentMode) -> None:
         state = follow(world, mode).state
         policy = KueuePolicy(settings_in(mode, world.settings))
         whole = [
-            each for each in policy.plan(state, NOW_MS).decisions if not isinstance(each, Wait)
+            each
+            for each in policy.plan(state, NOW_MS).decisions
+            if not isinstance(each, LeftPending)
         ]
         assert changes_of(policy, state, NOW_MS) == whole
 

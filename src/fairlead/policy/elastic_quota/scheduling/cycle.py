@@ -11,13 +11,12 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.holds import HELD_AFTER_FAILURE
 from fairlead.model.memory import ElasticMemory
-from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Tally, Wait
+from fairlead.model.plan import Decision, Evict, LeftPending, Reason, Reserve, Start, Tally, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
 from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.quota.pending_pod import Readiness, readiness, scheduling_order
-from fairlead.policy.elastic_quota.reasons import UNSUPPORTED_CONSTRAINT
 from fairlead.policy.elastic_quota.scheduling.gangs import (
     GangNominated,
     GangScheduling,
@@ -31,7 +30,7 @@ from fairlead.policy.elastic_quota.scheduling.pods import (
     Started,
     Unschedulable,
 )
-from fairlead.policy.obstacles import obstacle_reason, volume_reason
+from fairlead.policy.obstacles import constraint_reason, left_pending, obstacle_reason
 
 NOT_READY: Final = "NotReady"
 SCHEDULING_GATED: Final = "SchedulingGated"
@@ -111,7 +110,7 @@ class Cycle:
         while (workload := self._order.next_workload()) is not None:
             has_changed = False
             for decision in self.attempt(workload):
-                has_changed = has_changed or not isinstance(decision, Wait)
+                has_changed = has_changed or not isinstance(decision, LeftPending)
                 yield decision
             self._order.attempted(workload, has_changed=has_changed)
 
@@ -124,7 +123,7 @@ class Cycle:
         ready = self._readiness(workload)
         reason = self._not_attempted_reason(workload, ready)
         if reason is not None:
-            yield Wait(workload=workload.name, reason=reason)
+            yield left_pending(workload, reason)
         elif ready.needed > 0:
             needed = ready.needed
             yield from self._decide_gang(workload, ready.pods[:needed], ready.pods[needed:])
@@ -254,14 +253,7 @@ def not_attempted_reason(
             what="have a scheduling gate",
         )
         return Reason(code=SCHEDULING_GATED, queue=queue, tallies=(held_back,))
-    volumes = volume_reason(workload, ready.pods, queue)
-    if volumes is not None:
-        return volumes
-    sets = workload.pod_sets
-    unknown = {name for pod in ready.pods for name in sets.of(pod).constraints.unsupported}
-    if unknown:
-        return Reason(code=UNSUPPORTED_CONSTRAINT, queue=queue, names=tuple(sorted(unknown)))
-    return None
+    return constraint_reason(workload, ready.pods, queue)
 
 
 def _start(workload: Workload, pods: Sequence[Started], reason: Reason) -> Start:

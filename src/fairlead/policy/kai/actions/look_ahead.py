@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from fairlead.model.axes import Limits, WorkloadName
 from fairlead.model.execution.after_plan import carry_out
-from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Unknown, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodKey
 from fairlead.placement.room_for_all import is_room_for_all
@@ -344,7 +344,7 @@ def _displaced(decisions: Iterable[Decision]) -> Displaced:
                 displaced |= {(each.workload, pod): each.beneficiary for pod in each.pods}
             case Move():
                 displaced |= {(each.workload, p.pod): each.beneficiary for p in each.placements}
-            case Start() | Reserve() | Wait():
+            case Start() | Reserve() | Wait() | Unknown():
                 pass  # no pod is displaced
             case _:
                 assert_never(each)

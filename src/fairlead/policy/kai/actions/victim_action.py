@@ -20,14 +20,13 @@ from fairlead.policy.kai.actions.prefilter import (
 )
 from fairlead.policy.kai.jobs.alike import FailedAttempts
 from fairlead.policy.kai.jobs.cycle_record import Act
-from fairlead.policy.kai.jobs.start_job import unsupported_constraint
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.reasons.why import why_evicted, why_failed, why_granted, why_not_admitted
 from fairlead.policy.kai.victims.attempt import ActionName, Attempt, AttemptContext
 from fairlead.policy.kai.victims.candidates import EligibleCandidates
 from fairlead.policy.kai.victims.reschedule import ServiceOrder
 from fairlead.policy.kai.victims.solver import Scenario, VictimSolver
-from fairlead.policy.obstacles import volume_reason
+from fairlead.policy.obstacles import constraint_reason
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
 
@@ -151,8 +150,7 @@ class VictimAction:
                 self._failed.note_failure(attempt.workload.name, pods)
             return set()
         job, queue = attempt.workload.name, attempt.workload.queue
-        barred = volume_reason(attempt.workload, pods, queue)
-        barred = barred or unsupported_constraint(attempt.workload, pods)
+        barred = constraint_reason(attempt.workload, pods, queue)
         if barred is not None:
             self._note_failure(job, barred)
             return set()

@@ -9,10 +9,21 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
-from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reason, Reserve, Start, Wait
+from fairlead.model.plan import (
+    Decision,
+    Evict,
+    FailedClaim,
+    LeftPending,
+    Move,
+    Reason,
+    Reserve,
+    Start,
+    Wait,
+)
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState, pods_on_node
 from fairlead.model.workload import PodId, PodKey
+from fairlead.policy.obstacles import left_pending
 
 Fate: TypeAlias = Literal["evict", "move", "reserve", "start"]
 TAKEN_AGAIN: Final = "TakenAgain"
@@ -88,8 +99,8 @@ class CycleRecord:
     def decisions(self, *, explain: bool = True) -> list[Decision]:
         """Return the decisions, in the order of the acts; within one, room is made first.
 
-        Without *explain* there is no `Wait`; with it, a job waits after what was done for its other
-        pods.
+        Without *explain* there is no `LeftPending`; with it, a job waits after what was done for
+        its other pods.
         """
         if not self._last and not explain:
             return []  # as in most cycles
@@ -192,8 +203,8 @@ class CycleRecord:
         before = self._before.get(pod[0])
         return before is None or pod[1] in before
 
-    def _waiting(self) -> Iterator[tuple[int, Wait]]:
-        """Yield a `Wait` for refused jobs with a pod that never had a place."""
+    def _waiting(self) -> Iterator[tuple[int, LeftPending]]:
+        """Yield a `LeftPending` for refused jobs with a pod that never had a place."""
         for job, (number, reason) in self._waits.items():
             run = self._state.runs.get(job)
             placed = set(run.pods) if run else set()
@@ -202,4 +213,4 @@ class CycleRecord:
                 last = [self._last[job, pod] for pod in placed if (job, pod) in self._last]
                 number = max([number, *last])  # after what was done for its other pods
                 failed = tuple(self._failed.get(job, ()))
-                yield number, Wait(workload=job, reason=reason, claims=failed)
+                yield number, left_pending(self._state.workloads[job], reason, failed)

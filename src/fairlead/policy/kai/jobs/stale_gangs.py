@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import MemoryChanged
 from fairlead.model.memory import KaiMemory
-from fairlead.model.plan import Decision, Reason, Tally, Wait
+from fairlead.model.plan import Decision, LeftPending, Reason, Tally
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodId
 from fairlead.policy.kai.jobs.gang import Gang
@@ -102,7 +102,7 @@ class StaleGangs:
         broken, remembered = self._incomplete()
         begun, ended = broken - remembered, remembered - broken
         if begun:
-            begun -= {each.workload for each in decisions if not isinstance(each, Wait)}
+            begun -= {each.workload for each in decisions if not isinstance(each, LeftPending)}
         since_now = KaiMemory(stale_since_ms=now_ms)
         found: dict[WorkloadName, KaiMemory | None] = dict.fromkeys(ended)
         found |= {

@@ -17,12 +17,11 @@ from fairlead.model.workload import PodId, PodSet, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.fair_share.capacity import refusal
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.obstacles import volume_reason
+from fairlead.policy.obstacles import constraint_reason, unsupported_constraint
 
 WITHIN_QUOTA: Final = "WithinQuota"
 OVER_QUOTA: Final = "OverQuota"
 NO_NODE_FITS: Final = "NoNodeFits"
-UNSUPPORTED_CONSTRAINT: Final = "UnsupportedConstraint"
 
 Shape: TypeAlias = tuple[object, ...]
 """Everything about a pod that decides whether it finds a place."""
@@ -74,8 +73,7 @@ class JobStarter:
         workload = state.workloads[name]
         path = state.path(workload.queue)
         barred = refusal(state, path, request, preemptible=workload.preemptible)
-        barred = barred or volume_reason(workload, pods, workload.queue)
-        barred = barred or unsupported_constraint(workload, pods)
+        barred = barred or constraint_reason(workload, pods, workload.queue)
         if barred is not None:
             return Outcome(is_placed=False, reason=barred)
         why = _quota_reason(state, path[0], request)
@@ -89,8 +87,11 @@ class JobStarter:
         """Return whether it is plain that *pods* of a job find no room while it only shrinks.
 
         A pod with an affinity may find its partner later, and one that is spread may follow others.
+        Pods with a constraint that cannot be judged get no room at all.
         """
         workload = self._state.workloads[name]
+        if unsupported_constraint(workload, pods, workload.queue) is not None:
+            return True
         set_index = workload.pod_sets.set_index
         may_fit = self._finder.find(workload, set_index[pods[0]]) is not None
         if may_fit and (len(pods) == 1 or not self._has_too_few_places(workload, pods)):
@@ -174,14 +175,6 @@ class JobStarter:
 def shape_of(workload: Workload, asked: PodSet) -> Shape:
     """Return what two pods must have in common to find the same places."""
     return asked.requests, asked.gpu_share, asked.constraints, asked.labels, workload.namespace
-
-
-def unsupported_constraint(workload: Workload, pods: Sequence[PodId]) -> Reason | None:
-    """Return that some of *pods* have a constraint that Fairlead cannot judge; None if none has."""
-    names = {name for pod in pods for name in workload.pod_sets.of(pod).constraints.unsupported}
-    if not names:
-        return None
-    return Reason(code=UNSUPPORTED_CONSTRAINT, queue=workload.queue, names=tuple(sorted(names)))
 
 
 def _quota_reason(state: ClusterState, queue: QueueName, request: Amounts) -> Reason:

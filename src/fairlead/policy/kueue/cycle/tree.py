@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.memory import Promise
-from fairlead.model.plan import Reason, Wait
+from fairlead.model.plan import LeftPending, Reason
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
@@ -32,6 +32,7 @@ from fairlead.policy.kueue.workloads import (
     is_preempting,
     promise_to,
 )
+from fairlead.policy.obstacles import left_pending
 
 
 class AdmittedEntry(Struct, frozen=True, gc=False):
@@ -221,7 +222,7 @@ class CohortTree:
             return []
         return [queue for queue in self.queues.values() if queue.preempting is not None]
 
-    def inadmissible(self) -> Iterator[Wait]:
+    def inadmissible(self) -> Iterator[LeftPending]:
         """Yield the workloads that may not queue, in the order of their queues."""
         for queue in self.rules:
             reasons = self._inadmissible.get(queue)
@@ -229,7 +230,7 @@ class CohortTree:
                 usage = self.snapshot.local_usage
                 for name in pending_order(self._state, queue, self._settings, usage):
                     if name in reasons:
-                        yield Wait(workload=name, reason=reasons[name])
+                        yield left_pending(self._state.workloads[name], reasons[name])
 
 
 def _seniority(entry: PendingEntry) -> tuple[int, int, WorkloadName]:

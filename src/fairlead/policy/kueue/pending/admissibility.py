@@ -11,13 +11,12 @@ from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
 from fairlead.policy.kueue.workloads import local_queue_name
-from fairlead.policy.obstacles import obstacle_reason
+from fairlead.policy.obstacles import UNSUPPORTED_CONSTRAINT, obstacle_reason
 
 DEACTIVATED: Final = "Deactivated"
 MISCONFIGURED: Final = "Misconfigured"
 SUSPENDED: Final = "Suspended"
 BACK_OFF: Final = "BackOff"
-UNSUPPORTED: Final = "UnsupportedConstraint"
 _TOPOLOGY: Final = "topologyRequest"
 
 
@@ -44,7 +43,7 @@ class Admissibility:
         return (
             self._of_queues(workload, extension)
             or self._of_time(extension)
-            or _of_constraints(workload)
+            or unsupported_topology(workload)
             or self._of_holds(workload)
         )
 
@@ -98,11 +97,15 @@ class Admissibility:
         return Reason(code=HELD_AFTER_FAILURE, queue=workload.queue)
 
 
-def _of_constraints(workload: Workload) -> Reason | None:
+def unsupported_topology(workload: Workload) -> Reason | None:
+    """Return that *workload* requests a topology, which Fairlead does not model; None: it does not.
+
+    Constraints about nodes, which Kueue does not choose, do not matter.
+    """
     for pod_set in workload.pod_sets:
         if _TOPOLOGY in pod_set.constraints.unsupported:
-            return Reason(code=UNSUPPORTED, names=(_TOPOLOGY,))
-    return None  # other constraints are about nodes, which Kueue does not choose
+            return Reason(code=UNSUPPORTED_CONSTRAINT, names=(_TOPOLOGY,))
+    return None
 
 
 def is_active(state: ClusterState, rules: ClusterQueue) -> bool:
