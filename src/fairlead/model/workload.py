@@ -270,8 +270,20 @@ class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
     has_succeeded_pods: bool = False  # so it may lack pods because it is nearly done
 
 
+class AdmissionCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What a controller beside Kueue says of a Workload that has quota: ready, or why not."""
+
+    name: str
+    state: str  # Pending, Ready, Retry or Rejected
+    message: str = ""
+
+
 class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
-    """What only a Kueue Workload has."""
+    """What only a Kueue Workload has.
+
+    ``deactivated_by`` is why Kueue itself deactivated it, with Kueue's message; "": its owner did,
+    or it is active.
+    """
 
     is_requeued: ClassVar[bool] = True
 
@@ -279,6 +291,9 @@ class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
     requeued_ms: int | None = None  # orders it instead of its creation
     back_off_until_ms: int | None = None  # not to be queued before
     max_execution_s: int | None = None
+    awaits_checks: bool = False  # it has quota, but is not admitted yet
+    checks: tuple[AdmissionCheck, ...] = ()
+    deactivated_by: str = ""
 
 
 class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"):

@@ -171,9 +171,12 @@ class KueueWorld(TreeWorld):
         if key is None:
             return
         now_ms = self.server.now_ms
-        what = self.pick("Finished", "Evicted", "admission", "reclaimable", "requeue")
+        what = self.pick("Finished", "Evicted", "admission", "reclaimable", "requeue", "checks")
         flavor, queue = self.pick(*FLAVORS), self.pick(*QUEUES)
-        reason = self.pick("Preempted", "PodsReadyTimeout", "Deactivated")
+        reason = self.pick(
+            "Preempted", "PodsReadyTimeout", "DeactivatedDueToRequeuingLimitExceeded"
+        )
+        is_admitted, check = self.pick("True", "False"), self.pick("Pending", "Ready", "Rejected")
 
         def written(workload: Object) -> None:
             status = workload["status"]
@@ -185,6 +188,11 @@ class KueueWorld(TreeWorld):
                 admit(workload, queue, [{"cpu": flavor, "memory": flavor}] * 2, {}, now_ms)
             elif what == "reclaimable" and "admission" in status and not _is_partial(workload):
                 status["reclaimablePods"] = [{"name": "main", "count": 1}]
+            elif what == "checks":
+                condition(workload, "Admitted", is_admitted, now_ms)
+                status["admissionChecks"] = [{"name": "budget", "state": check}]
+                if check == "Rejected":
+                    condition(workload, "DeactivationTarget", "True", now_ms, "AdmissionCheck")
             elif what == "requeue":
                 status["requeueState"] = {"count": 1, "requeueAt": timestamp(now_ms + 60_000)}
 

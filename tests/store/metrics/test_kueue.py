@@ -24,7 +24,8 @@ WORLD = (
     workload("b1", "b", 9),
     workload("b2", "b", 9, minute=1),
 )
-CHECKED = "admissionChecksStrategy: {admissionChecks: [{name: budget}]}"
+NOT_ADMITTED = """    - {type: Admitted, status: "False", reason: UnsatisfiedAdmissionChecks}
+"""
 
 
 def told(folder: Path, *documents: str) -> str:
@@ -75,13 +76,22 @@ def test_who_waits_in_a_stopped_queue_is_inadmissible(tmp_path: Path) -> None:
     assert by_label(text, name, "cluster_queue", status="inadmissible") == {"a": 0, "b": 2}
 
 
-def test_where_there_are_admission_checks_nobody_is_said_to_be_admitted(tmp_path: Path) -> None:
-    checked = LIMITED.replace("namespaceSelector", f"{CHECKED}\n  namespaceSelector")
-    text = told(tmp_path, WORLD[0], checked, *WORLD[2:])
-    for name in ("kueue_cluster_queue_resource_usage", "kueue_admitted_active_workloads"):
-        assert by_label(text, name, "cluster_queue") == {"b": 0}
-    reserved = by_label(text, "kueue_cluster_queue_resource_reservation", "cluster_queue")
-    assert reserved == {"a": 6, "b": 0}
+def test_a_workload_that_waits_for_checks_has_quota_and_is_not_admitted(tmp_path: Path) -> None:
+    """Of a's 6 cores a3 has 1 reserved: 6 + 1 reserved, 6 used."""
+    checked = workload("a3", "a", 1, has="cold")
+    assert "  conditions:\n" in checked
+    checked = checked.replace("  conditions:\n", f"  conditions:\n{NOT_ADMITTED}")
+    text = told(tmp_path, *WORLD, checked)
+    found = {
+        name: by_label(text, f"kueue_{name}", "cluster_queue")["a"]
+        for name in (
+            "cluster_queue_resource_reservation",
+            "cluster_queue_resource_usage",
+            "reserving_active_workloads",
+            "admitted_active_workloads",
+        )
+    }
+    assert list(found.values()) == [7, 6, 2, 1]
 
 
 def test_weighted_shares_are_told_where_they_decide(tmp_path: Path) -> None:

@@ -14,6 +14,11 @@ from fairlead.explain.kueue.quota import (
     quota_paths,
     quota_section,
 )
+from fairlead.explain.kueue.reserved import (
+    check_documents,
+    checks_section,
+    open_checks_text,
+)
 from fairlead.explain.plan.pods import counted, gained
 from fairlead.explain.plan.report import decision_documents
 from fairlead.explain.text.amounts import number_text
@@ -24,11 +29,11 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.duration import moment_text
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Unknown, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.api import Admissibility
+from fairlead.policy.kueue.api import Admissibility, awaits_checks
 from fairlead.policy.kueue.settings import KueueSettings
 
 _ADVICE: Final = {
-    "Deactivated": "Set spec.active: true to queue it again.",
+    "Deactivated": "Set spec.active: true to queue it again{after}.",
     "Suspended": "It is queued again once {queue} has stopPolicy: None.",
     "Misconfigured": (
         "It is not queued until this is fixed. fairlead validate names the file and the line."
@@ -53,6 +58,7 @@ def door_advice(view: KueueJobView) -> Section | None:
         "queue": reason.queue or "its queue",
         "names": ", ".join(reason.names),
         "until": moment_text(until_ms + 999),  # never earlier than it is
+        "after": ", once what Kueue deactivated it for is cured" if reason.names else "",
     }
     advice = _ADVICE.get(reason.code, "").format_map(told)
     return Section(title="What you can do", remarks=(advice,)) if advice else None
@@ -94,6 +100,7 @@ def explain_kueue_job(
     paths = quota_paths(view, tried)
     sections = [
         door_advice(view),
+        checks_section(state, job),
         None if held is None else quota_section(held),
         None if place is None else place_section(place),
         flavor_section(view, tried) if tried else None,
@@ -110,6 +117,8 @@ def explain_kueue_job(
             "localQueue": view.local_queue(),
             "decisions": decision_documents(state, view.decisions),
             "victims": decision_documents(state, view.victims),
+            "awaitsAdmissionChecks": awaits_checks(state, job),
+            "admissionChecks": check_documents(view.workload),
             "quota": None if held is None else quota_document(held),
             "place": None if place is None else place_document(place),
             "flavors": flavor_documents(tried),
@@ -164,4 +173,7 @@ def _undecided(view: KueueJobView) -> str:
         return "has no pods, so there is nothing to decide"
     if any(placed.phase == "leaving" for placed in run.pods.values()):
         return "is being evicted, and keeps its quota until its pods have left"
+    if awaits_checks(view.state, view.workload.name):
+        told = open_checks_text(view.workload)
+        return f"has its quota reserved, and is not admitted before its checks are ready: {told}"
     return "has its quota and keeps it, so there is nothing to decide"

@@ -4,10 +4,12 @@ The document has the shape of that API, so that whatever reads the one reads the
 """
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from fairlead.errors import FairleadError
+from fairlead.explain.kueue.reserved import check_documents, open_checks_text, reserved_in
 from fairlead.explain.named import is_queue
 from fairlead.explain.queues.report import PendingReport
 from fairlead.explain.text.names import first_few, printable
@@ -16,7 +18,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.duration import moment_text
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload
+from fairlead.model.workload import KueueWorkload, Workload
 from fairlead.policy.kueue.api import is_queued, local_queue_name, local_queue_usage, pending_order
 from fairlead.policy.kueue.settings import KueueSettings
 
@@ -107,19 +109,41 @@ def pending_report(
     entries = pending_workloads(state, settings, queue, now_ms)
     local = queue.local_queue
     is_stopped = local is not None and state.catalogue.local_queues[local].stopped
+    reserved = list(reserved_in(state, queue.cluster_queue, local))
+    document: dict[str, object] = {
+        "apiVersion": "visibility.kueue.x-k8s.io/v1beta2",
+        "kind": "PendingWorkloadsSummary",
+        "metadata": {},
+    }
+    if reserved:
+        document["reserved"] = list(map(_reserved_item, reserved))
     return PendingReport(
         head=("WORKLOAD", "LOCAL-QUEUE", "CREATED", "PRIORITY", "POSITION", "LOCAL-POSITION"),
         words=3,
         rows=tuple(map(_row, entries)),
-        document={
-            "apiVersion": "visibility.kueue.x-k8s.io/v1beta2",
-            "kind": "PendingWorkloadsSummary",
-            "metadata": {},
-        },
+        document=document,
         items=tuple(map(_item, entries)),
         workloads=tuple([each.workload for each in entries]),
-        note=f"{text} is stopped, so none of its workloads is queued" if is_stopped else None,
+        note="; ".join(_notes(text, reserved, is_stopped=is_stopped)) or None,
     )
+
+
+def _notes(text: str, reserved: Sequence[Workload], *, is_stopped: bool) -> Iterator[str]:
+    if is_stopped:
+        yield f"{text} is stopped, so none of its workloads is queued"
+    if reserved:
+        names = first_few([each.name for each in reserved])
+        has = "has" if len(reserved) == 1 else "have"
+        told = open_checks_text(reserved[0]) if len(reserved) == 1 else "explain says which"
+        yield f"{names} {has} quota reserved, and {has} admission checks to pass: {told}"
+
+
+def _reserved_item(workload: Workload) -> dict[str, object]:
+    namespace, _, name = workload.name.rpartition("/")
+    return {
+        "metadata": {"name": name, "namespace": namespace},
+        "admissionChecks": check_documents(workload),
+    }
 
 
 def _row(entry: PendingWorkload) -> tuple[str, ...]:

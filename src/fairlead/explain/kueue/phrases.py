@@ -12,7 +12,7 @@ PHRASES: Final = Phrases(
         "InCohortReclaimWhileBorrowing": "has a lower priority, and {queue} borrows: {all}",
         "ClusterQueueStopped": "{queue} was stopped, and its workloads are evicted",
         "LocalQueueStopped": "its LocalQueue was stopped, and its workloads are evicted",
-        "Deactivated": "deactivated by its owner",
+        "Deactivated": "deactivated by Kueue: {names}",
         "Misconfigured": "cannot be admitted: {names}",
         "BackOff": "held back after evictions, for {remaining} more",
         "BehindHead": "waits behind {names}, the first of {queue}",
@@ -42,6 +42,7 @@ PHRASES: Final = Phrases(
         "WouldLoop": "a preemption loop would begin if it preempted {names}",
     },
     shorter={
+        "Deactivated": ("deactivated by its owner",),
         "BackOff": ("held back for a while after evictions",),
         "WaitingForQuota": (
             "waits for quota at {queue}: {all}",

@@ -17,13 +17,14 @@ from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.queue import ClusterQueue, Cohort, Queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.api import KueueShare, KueueShares, is_queued
+from fairlead.policy.kueue.api import KueueShare, KueueShares, awaits_checks, is_queued
 
 QUEUE_COLUMNS = (
     Column(key="weight", title="WEIGHT", form="number"),
     Column(key="weightedShare", title="WEIGHTED-SHARE", form="share"),
     Column(key="dominantResource", title="DOMINANT", form="word", wide=True),
     Column(key="borrowing", title="BORROWING", form="word"),
+    Column(key="reservingWorkloads", title="RESERVING", form="number", wide=True),
     Column(key="admittedWorkloads", title="ADMITTED", form="number"),
     Column(key="pendingWorkloads", title="PENDING", form="number"),
     Column(key="pending", title="PENDING-REQUESTS", form="amounts", wide=True),
@@ -46,7 +47,8 @@ AXIS_COLUMNS = (
 class WorkloadCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many workloads a ClusterQueue has, or all the ClusterQueues below a Cohort have."""
 
-    admitted: int  # those that have quota, evicted ones among them until they have left
+    reserving: int  # those that have quota, evicted ones among them until they have left
+    admitted: int  # of them, those that wait for no admission check
     pending: int
 
 
@@ -69,20 +71,24 @@ def workload_counts(state: ClusterState) -> dict[QueueName, WorkloadCounts]:
 
     Cost: O(workloads log workloads + queues x depth).
     """
-    admitted = dict.fromkeys(state.tree_order(), 0)
-    pending = admitted.copy()
-    for queue in admitted:
-        with_quota = sum(name in state.runs for name in state.queued(queue))
+    reserving = dict.fromkeys(state.tree_order(), 0)
+    admitted, pending = reserving.copy(), reserving.copy()
+    for queue in reserving:
+        with_quota = [name for name in state.queued(queue) if name in state.runs]
+        with_checks = sum(awaits_checks(state, name) for name in with_quota)
         waiting = sum(
             name not in state.runs and is_queued(state, state.workloads[name])
             for name in state.waiting(queue)
         )
         for above in state.path(queue):
-            admitted[above] += with_quota
+            reserving[above] += len(with_quota)
+            admitted[above] += len(with_quota) - with_checks
             pending[above] += waiting
     return {
-        queue: WorkloadCounts(admitted=admitted[queue], pending=pending[queue])
-        for queue in admitted
+        queue: WorkloadCounts(
+            reserving=reserving[queue], admitted=admitted[queue], pending=pending[queue]
+        )
+        for queue in reserving
     }
 
 
@@ -98,6 +104,7 @@ def _entry(state: ClusterState, row: KueueShare, counts: WorkloadCounts) -> Queu
             "weightedShare": row.share.weighted_share_status,
             "dominantResource": row.share.dominant,
             "borrowing": row.share.borrowing,
+            "reservingWorkloads": counts.reserving,
             "admittedWorkloads": counts.admitted,
             "pendingWorkloads": counts.pending,
             "pending": _pending(state, queue.name),

@@ -18,7 +18,7 @@ from fairlead.manifest.core.objects import (
 from fairlead.manifest.text.path import Path
 from fairlead.model.catalogue import LocalQueue, ResourceFlavor
 from fairlead.model.queue import ClusterQueue, ResourceGroup
-from fairlead.model.workload import PodConstraints
+from fairlead.model.workload import AdmissionCheck, PodConstraints
 from fairlead.policy.kueue.settings import KueueSettings
 
 PriorityClassKind: TypeAlias = Literal["WorkloadPriorityClass", "PriorityClass", ""]
@@ -134,4 +134,7 @@ class KueueWorkloadObject(NamespacedObject, frozen=True, kw_only=True):
     preempted_ms: int | None = None
     preempting: bool = False
     max_execution_s: int | None = None
+    awaits_checks: bool = False
+    checks: tuple[AdmissionCheck, ...] = ()
+    deactivated_by: str = ""
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet

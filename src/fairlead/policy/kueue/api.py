@@ -12,7 +12,13 @@ from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.reasons.wait import EXCEEDS_MAX_QUOTA, QUOTA_IS_KEPT
 from fairlead.policy.kueue.snapshot.shares import KueueShare, KueueShares
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
-from fairlead.policy.kueue.workloads import PendingWorkload, is_preempting, local_queue_name
+from fairlead.policy.kueue.workloads import (
+    PendingWorkload,
+    awaits_checks,
+    is_preempting,
+    local_queue_name,
+    run_usage,
+)
 
 __all__ = [
     "EXCEEDS_MAX_QUOTA",
@@ -29,6 +35,7 @@ __all__ = [
     "PendingWorkload",
     "Snapshot",
     "TreeOutcome",
+    "awaits_checks",
     "demand_by_group",
     "flavor_mismatch_text",
     "is_preempting",
@@ -37,5 +44,6 @@ __all__ = [
     "local_queue_usage",
     "pending_order",
     "queued_ms",
+    "run_usage",
     "unsupported_topology",
 ]

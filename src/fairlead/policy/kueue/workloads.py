@@ -145,6 +145,12 @@ def local_queue_name(workload: Workload) -> str:
     return f"{workload.namespace}/{rules.local_queue}"
 
 
+def awaits_checks(state: ClusterState, name: WorkloadName) -> bool:
+    """Return whether *name* has quota and is not admitted, because its checks are not all ready."""
+    rules = state.workloads[name].extension
+    return name in state.runs and isinstance(rules, KueueWorkload) and rules.awaits_checks
+
+
 def is_preempting(state: ClusterState, name: WorkloadName) -> bool:
     """Return whether workloads were evicted for *name*, so that it is the head of its queue."""
     memory = state.memories.get(name)

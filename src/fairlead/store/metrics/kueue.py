@@ -1,7 +1,6 @@
 """Kueue's metrics: its names, labels and units, as far as a state knows the numbers.
 
-A state knows who has quota. Whether that is already admitted it knows only where a ClusterQueue has
-no admission checks, for then the two are one; where there are checks, nothing is told of it.
+A workload with quota reserves it until its admission checks are ready; then it is admitted.
 """
 
 from collections.abc import Collection, Iterable
@@ -10,10 +9,16 @@ from typing import Final
 
 import msgspec
 
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import ClusterQueue, Cohort, Queue, cohort_queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.api import KueueShare, KueueShares, is_queued
+from fairlead.policy.kueue.api import (
+    KueueShare,
+    KueueShares,
+    awaits_checks,
+    is_queued,
+    run_usage,
+)
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.store.metrics.family import UNLIMITED, Family, Sample, in_units
 
@@ -80,12 +85,14 @@ def _workloads(state: ClusterState, queues: list[_Queue]) -> list[Family]:
         ),
         Family(
             name="kueue_admitted_active_workloads",
-            meaning="Workloads that are admitted; only of ClusterQueues without admission checks",
+            meaning="Workloads that have quota, and wait for no admission check",
             labels=QUEUE,
             samples=tuple(
-                ((each.row.queue, ROLE), Decimal(with_quota[each.row.queue]))
+                (
+                    (each.row.queue, ROLE),
+                    Decimal(with_quota[each.row.queue] - len(_awaiting(state, each.row.queue))),
+                )
                 for each in queues
-                if not each.rules.admission_checks
             ),
         ),
     ]
@@ -139,10 +146,24 @@ def _reserved(state: ClusterState, queues: list[_Queue]) -> list[Family]:
         _by_quota(
             state,
             "kueue_cluster_queue_resource_usage",
-            "What admitted workloads hold; only of ClusterQueues without admission checks",
-            ((each, each.row.charged) for each in queues if not each.rules.admission_checks),
+            "What admitted workloads hold",
+            ((each, _admitted_use(state, each)) for each in queues),
         ),
     ]
+
+
+def _awaiting(state: ClusterState, queue: QueueName) -> list[WorkloadName]:
+    """Return the workloads that have quota and are not admitted."""
+    return [name for name in state.queued(queue) if awaits_checks(state, name)]
+
+
+def _admitted_use(state: ClusterState, each: _Queue) -> Amounts:
+    """Return what is charged to a ClusterQueue, without what waits for admission checks."""
+    used = list(each.row.charged)
+    for name in _awaiting(state, each.row.queue):
+        for axis, amount in run_usage(state.runs[name]):
+            used[axis] -= amount
+    return tuple(used)
 
 
 def _by_quota(

@@ -78,6 +78,9 @@ def model_workload(
             requeued_ms=found.requeued_ms,
             back_off_until_ms=found.back_off_until_ms,
             max_execution_s=found.max_execution_s,
+            awaits_checks=found.awaits_checks,
+            checks=found.checks,
+            deactivated_by=found.deactivated_by,
         ),
     )
 

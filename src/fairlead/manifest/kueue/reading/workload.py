@@ -1,6 +1,6 @@
 """Reads Kueue's Workload: what is wanted, and what of it has quota."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -14,6 +14,7 @@ from fairlead.manifest.text.fields import words
 from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.quantity import show_amount
+from fairlead.model.workload import AdmissionCheck
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,6 +231,8 @@ _MAX_EXECUTION: Final = "maximumExecutionTimeSeconds"
 _GATES: Final = "preemptionGates"
 _RESERVED = "QuotaReserved"
 _ADMITTED = "Admitted"
+_DEACTIVATION: Final = "DeactivationTarget"  # true until Kueue has set active to false
+_BY_KUEUE: Final = "DeactivatedDueTo"
 _SOURCES: Final[Mapping[str, PriorityClassKind]] = {
     "": "",
     "kueue.x-k8s.io/workloadpriorityclass": "WorkloadPriorityClass",
@@ -248,6 +251,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """One condition that holds, or is known not to."""
 
     reason: str
+    message: str = ""
     since_ms: int | None
 
 
@@ -268,7 +272,9 @@ def read_conditions(status: Cursor) -> Conditions:
         item.ignore(*item.keys())
         name, holds = item.text("type"), item.text("status")
         condition = Condition(
-            reason=item.text("reason", ""), since_ms=item.timestamp("lastTransitionTime", None)
+            reason=item.text("reason", ""),
+            message=item.text("message", ""),
+            since_ms=item.timestamp("lastTransitionTime", None),
         )
         if holds in found:
             found[holds][name] = condition
@@ -284,6 +290,8 @@ def read_kueue_workload(top: Cursor, metadata: Metadata) -> KueueWorkloadObject:
     admission = _admission(status, conditions.true)
     priority_class, class_path, class_kind = _priority_class(spec)
     pod_sets = read_pod_sets(spec, metadata.namespace, admission, read_reclaimable(status))
+    checks = _checks(status)
+    is_active = spec.boolean("active", True) and _DEACTIVATION not in conditions.true
     return KueueWorkloadObject(
         source=top.source,
         identity=metadata.identity,
@@ -295,7 +303,7 @@ def read_kueue_workload(top: Cursor, metadata: Metadata) -> KueueWorkloadObject:
         priority_class=priority_class,
         priority_class_path=("spec", *class_path),
         priority_class_kind=class_kind,
-        active=spec.boolean("active", True),
+        active=is_active,
         finished="Finished" in conditions.true,
         evicted="Evicted" in conditions.true,
         created_ms=metadata.created_ms,
@@ -306,6 +314,9 @@ def read_kueue_workload(top: Cursor, metadata: Metadata) -> KueueWorkloadObject:
         preempted_ms=_preempted_ms(conditions.true),
         preempting=admission is None and _is_preempting(conditions.false),
         max_execution_s=spec.integer(_MAX_EXECUTION, None, minimum=1),
+        awaits_checks=admission is not None and _awaits_checks(conditions, checks),
+        checks=checks,
+        deactivated_by="" if is_active else _deactivated_by(conditions),
         without_effect=(
             *_annotations_without_effect(metadata.annotations),
             *given_fields(spec, _MAX_EXECUTION),
@@ -335,6 +346,44 @@ def _admission(status: Cursor, conditions: Mapping[str, Condition]) -> Admission
         )
         return None
     return admission
+
+
+def _checks(status: Cursor) -> tuple[AdmissionCheck, ...]:
+    """Return what the admission checks say, by name."""
+    checks = []
+    for item in status.items("admissionChecks"):
+        item.ignore(*item.keys())  # a status may have fields of later versions
+        name, state = item.text("name", ""), item.text("state", "Pending")
+        checks.append(AdmissionCheck(name=name, state=state, message=item.text("message", "")))
+    return tuple(sorted(checks, key=lambda each: each.name))
+
+
+def _awaits_checks(conditions: Conditions, checks: Sequence[AdmissionCheck]) -> bool:
+    """Return whether a workload with quota is not admitted yet.
+
+    Without checks Kueue admits it in the write that reserves its quota, so a status that is silent
+    about both was written by hand.
+    """
+    is_said = _ADMITTED in conditions.false or any(each.state != "Ready" for each in checks)
+    return is_said and _ADMITTED not in conditions.true
+
+
+def _deactivated_by(conditions: Conditions) -> str:
+    """Return why Kueue deactivated the workload, in its words; "": its owner did.
+
+    The target says it for a moment, before the eviction; what was never admitted has no eviction.
+    """
+    told = [
+        conditions.true.get(_DEACTIVATION),
+        conditions.true.get("Evicted"),
+        conditions.false.get("Requeued"),
+        conditions.false.get(_RESERVED),
+    ]
+    for condition in filter(None, told):
+        cause = condition.reason.removeprefix(_BY_KUEUE)
+        if condition is told[0] or cause != condition.reason:
+            return f"{cause}: {condition.message}" if condition.message else cause
+    return ""
 
 
 def _admitted_ms(conditions: Mapping[str, Condition], created_ms: int) -> int:

@@ -37,7 +37,7 @@ class Admissibility:
         pass one in Kueue that backs off: it has left its queue for a while.
         """
         if not workload.active:
-            return obstacle_reason(workload) or Reason(code=DEACTIVATED)
+            return obstacle_reason(workload) or _deactivated(workload)
         extension = workload.extension
         assert isinstance(extension, KueueWorkload), workload.name
         return (
@@ -108,6 +108,13 @@ def unsupported_topology(workload: Workload) -> Reason | None:
     return None
 
 
+def _deactivated(workload: Workload, queue: QueueName | None = None) -> Reason:
+    """Return who deactivated *workload*: without names its owner did."""
+    extension = workload.extension
+    cause = extension.deactivated_by if isinstance(extension, KueueWorkload) else ""
+    return Reason(code=DEACTIVATED, queue=queue, names=(cause,) if cause else ())
+
+
 def is_active(state: ClusterState, rules: ClusterQueue) -> bool:
     """Return whether a ClusterQueue takes part at all: it is not stopped, and has its flavors."""
     return rules.stop_policy == "None" and not _missing_flavors(state, rules)
@@ -146,11 +153,17 @@ def drained(state: ClusterState, names: Iterable[WorkloadName]) -> list[Evict]:
             workload=name,
             pods=pods,
             beneficiary=None,
-            reason=Reason(code=code, queue=state.workloads[name].queue),
+            reason=_drain_reason(state.workloads[name], code),
         )
         for name, code, pods in sorted(found)
         if pods
     ]
+
+
+def _drain_reason(workload: Workload, code: str) -> Reason:
+    if code == DEACTIVATED:
+        return _deactivated(workload, workload.queue)
+    return Reason(code=code, queue=workload.queue)
 
 
 def drain_code(state: ClusterState, workload: Workload) -> str | None:
