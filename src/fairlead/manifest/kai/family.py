@@ -17,6 +17,10 @@ from fairlead.manifest.core.objects import (
     SettingsObject,
     full_name,
 )
+from fairlead.manifest.core.owners.kinship import Kinship
+from fairlead.manifest.core.owners.made_pods import made_pods
+from fairlead.manifest.core.owners.objects import OwnerObject
+from fairlead.manifest.core.owners.standing import standing
 from fairlead.manifest.core.pod_selectors import ChangedSelectors
 from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
@@ -29,6 +33,7 @@ from fairlead.manifest.kai.assembly.jobs import (
     sort_group,
     sort_pods,
     warn_of_empty_group,
+    warn_of_other_scheduler,
 )
 from fairlead.manifest.kai.assembly.priority import KaiPriorities
 from fairlead.manifest.kai.assembly.queue_demand import Demands
@@ -43,6 +48,7 @@ from fairlead.manifest.kai.assembly.usage import KaiUsage, settle_usage
 from fairlead.manifest.kai.assembly.workload import KaiWorkload
 from fairlead.manifest.kai.devices.assigned_shares import NodeDevices
 from fairlead.manifest.kai.devices.shared_gpus import SharedGpus
+from fairlead.manifest.kai.grouping.grouping import Grouper
 from fairlead.manifest.kai.notation import KAI_AXES, kai_axes
 from fairlead.manifest.kai.objects import (
     USUAL_NAMES,
@@ -64,6 +70,7 @@ from fairlead.manifest.translate.family import (
     AssemblyRules,
     DeviceChanges,
     Family,
+    Made,
     Measures,
     Mirror,
     Remarks,
@@ -89,6 +96,7 @@ class KaiFamily(Family[Job]):
     head_types = (KaiPodGroupObject,)
     queue_types = (KaiQueueObject,)
     catalogue_types = (NamespaceObject,)
+    looked_at_to_make = frozenset({KaiConfigObject, PriorityClassObject})
 
     def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
         """Read the objects of *mirror* as *rules* say."""
@@ -144,6 +152,20 @@ class KaiFamily(Family[Job]):
         """Return what queues ask for in total, where no pod is there to say so."""
         are_there = bool(self.mirror.of(PodObject)) or bool(self.mirror.of(KaiPodGroupObject))
         return Demands(self.tree, has_jobs=are_there or not self.rules.queue_totals)
+
+    def make(self, owner: OwnerObject, kinship: Kinship, findings: Findings) -> Made:
+        """Return the pods of the roles that KAI would schedule, in the groups that KAI makes."""
+        found = standing(owner, kinship)
+        names = self.pool.names
+        roles = [each for each in owner.roles if each.template.spec.scheduler == names.scheduler]
+        if found == "due" and len(roles) < len(owner.roles):
+            warn_of_other_scheduler(owner, names, findings)
+        if found != "due" or not roles:
+            return Made(standing="other-scheduler" if found == "due" else found)
+        pods = [pod for role in roles for pod in made_pods(owner, role)]
+        grouper = Grouper(names, self._priorities.names())
+        objects = grouper.grouped(pods, [owner, *kinship.chain(owner)])
+        return Made(standing="due", objects=tuple(objects))
 
     def unit_of(self, each: Object) -> UnitKey:
         """Return the group of an object, or the pod itself."""

@@ -53,6 +53,7 @@ class KaiPodGroupObject(NamespacedObject, frozen=True, kw_only=True):
     kind: ClassVar = "PodGroup"
     identity: Identity = UNIDENTIFIED
     queue: str  # "": that of a label
+    is_queue_named: bool = True  # else KAI's default counts
     min_member: int
     min_sub_group: int | None = None
     priority_class: str = ""

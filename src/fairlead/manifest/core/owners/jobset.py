@@ -1,6 +1,6 @@
 """Reads ``JobSet`` (jobset.x-k8s.io) and ``LeaderWorkerSet`` (leaderworkerset.x-k8s.io)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from fairlead.manifest.core.owners.objects import (
     PodCounts,
     PodNames,
     Role,
+    Startup,
 )
 from fairlead.manifest.core.owners.read_owner import (
     having,
@@ -28,6 +29,8 @@ JOB_SET_NAME: Final = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB_NAME: Final = "jobset.sigs.k8s.io/replicatedjob-name"
 JOB_INDEX: Final = "jobset.sigs.k8s.io/job-index"
 _ENDS: Final = frozenset({"Completed", "Failed"})
+_IN_ORDER: Final = "InOrder"
+_ORDERS: Final[Mapping[str, Startup]] = {_IN_ORDER: "in-order", "AnyOrder": "any-order"}
 
 LWS_NAME: Final = "leaderworkerset.sigs.k8s.io/name"
 LWS_GROUP_INDEX: Final = "leaderworkerset.sigs.k8s.io/group-index"
@@ -41,6 +44,7 @@ def read_job_set(top: Cursor, metadata: Metadata) -> OwnerObject:
     """Read a JobSet: each of its roles is a Job so many times."""
     spec, status = passed_over(top, "spec"), passed_over(top, "status")
     order = passed_over(spec, "startupPolicy").text("startupPolicyOrder", "")
+    roles = list(_replicated_jobs(spec, metadata))
     active = 0
     for each in status.items("replicatedJobsStatus"):
         each.ignore(*each.keys())
@@ -48,13 +52,21 @@ def read_job_set(top: Cursor, metadata: Metadata) -> OwnerObject:
     return owner_of(
         top,
         metadata,
-        roles=tuple(_replicated_jobs(spec, metadata)),
-        gang=Gang(startup="in-order" if order == "InOrder" else "together"),
+        roles=tuple(_first_only(roles) if order == _IN_ORDER else roles),
+        gang=Gang(startup=_ORDERS.get(order, "together")),
         pods=PodCounts(active=active),
         selector=having({JOB_SET_NAME: metadata.name}),
         suspended=bool(spec.boolean("suspend", False)),
         finished=not _ENDS.isdisjoint(true_conditions(status)),
     )
+
+
+def _first_only(roles: Sequence[Role]) -> Iterator[Role]:
+    """Yield *roles*, of which only the first has pods now: the next waits until it is ready."""
+    is_first = True
+    for role in roles:
+        yield role if is_first else replace(role, left_each=0)
+        is_first = is_first and role.count == 0
 
 
 def _replicated_jobs(spec: Cursor, metadata: Metadata) -> Iterator[Role]:
@@ -83,10 +95,11 @@ def read_leader_worker_set(top: Cursor, metadata: Metadata) -> OwnerObject:
     both = passed_over(spec, "leaderWorkerTemplate")
     size, groups = read_count(both, "size", 1), read_count(spec, "replicas", 1)
     waits = spec.text("startupPolicy", "") == "LeaderReady"
+    roles = list(_leader_and_workers(both, metadata, size=size, groups=groups))
     return owner_of(
         top,
         metadata,
-        roles=tuple(_leader_and_workers(both, metadata, size=size, groups=groups)),
+        roles=tuple(_first_only(roles) if waits else roles),
         gang=Gang(min_available=size, startup="leader-ready" if waits else "together"),
         pods=PodCounts(
             active=size * read_count(status, "replicas", 0),

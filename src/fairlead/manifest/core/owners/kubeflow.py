@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from fairlead.manifest.core.owners.objects import (
     Gang,
     OwnerObject,
@@ -51,7 +53,12 @@ def training_job_reader(specs_key: str, *roles: str) -> Callable[[Cursor], Owner
         return owner_of(
             top,
             metadata,
-            roles=tuple(found),
+            roles=tuple(
+                [
+                    replace(each, left_each=0) if waits and each.name == LAUNCHER else each
+                    for each in found
+                ]
+            ),
             gang=Gang(
                 min_available=least if policy.min_available is None else policy.min_available,
                 priority_class=policy.priority_class,

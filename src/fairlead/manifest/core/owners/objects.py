@@ -86,8 +86,8 @@ class PodCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 NO_PODS: Final = PodCounts()
 
-Startup: TypeAlias = Literal["together", "in-order", "leader-ready", "workers-ready"]
-"""Which pods are made first: all, role after role, the leader, or the workers."""
+Startup: TypeAlias = Literal["together", "any-order", "in-order", "leader-ready", "workers-ready"]
+"""Which pods are made first: all (``any-order`` says so), role by role, the leader, the workers."""
 
 
 class Gang(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from fairlead.manifest.core.objects import NodeObject, PodObject, full_name, is_live
+from fairlead.manifest.core.owners.objects import OwnerObject
 from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.objects import (
@@ -199,12 +200,14 @@ def _is_ours(pod: PodObject, names: KaiNames) -> bool:
 def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject], names: KaiNames) -> Job:
     named: tuple[str, Path] = (group.queue, ("spec", "queue"))
     labelled = names.labelled_queue(group.labels)
-    queue, queue_path = labelled if labelled[0] and not group.queue else named
+    is_labelled = (bool(labelled[0]) and not group.queue) or not group.is_queue_named
+    queue, queue_path = (labelled[0] or group.queue, labelled[1]) if is_labelled else named
     return Job(
         name=full_name(group),
         source=group.source,
         queue=queue,
         queue_path=queue_path,
+        is_queue_named=group.is_queue_named,
         group=group,
         pods=tuple(filter(is_live, pods)),
         has_succeeded_pods=any(pod.phase == "Succeeded" for pod in pods),
@@ -266,6 +269,23 @@ def _warn_about_queue(pod: PodObject, names: KaiNames, findings: Findings) -> No
         )
         fix = f"write schedulerName: {names.scheduler}, or remove the label"
         pod.source.warn(findings, "no-effect", place, message, fix)
+
+
+def warn_of_other_scheduler(owner: OwnerObject, names: KaiNames, findings: Findings) -> None:
+    """Report an owner with a queue of KAI's whose pods, or some of them, have another scheduler."""
+    for role in owner.roles:
+        template = role.template
+        queue, place = names.labelled_queue({**template.labels, **owner.labels})
+        if queue and template.spec.scheduler != names.scheduler:
+            message = f"found the queue {quote(queue)}, and pods of the scheduler "
+            message += (
+                f"{quote(template.spec.scheduler)}; KAI's is {names.scheduler}, so these pods "
+            )
+            message += "are not made"
+            fix = f"write schedulerName: {names.scheduler} in the template, or remove the label"
+            source = owner.source if names.labelled_queue(owner.labels)[0] else template.source
+            source.warn(findings, "no-effect", place, message, fix)
+            return
 
 
 def warn_of_empty_group(group: KaiPodGroupObject, findings: Findings) -> None:

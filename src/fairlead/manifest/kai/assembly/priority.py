@@ -1,6 +1,6 @@
 """From a priority class to a job's priority, and whether the job may be pushed aside."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 from fairlead.manifest.core.objects import PodObject, PriorityClassObject
@@ -32,6 +32,10 @@ class KaiPriorities:
         self._by_name = {**BUILT_IN, **KAI_CLASSES, **{each.name: each.value for each in own}}
         defaults = [each.value for each in own if each.is_default]
         self._default = min(defaults, default=DEFAULT_JOB_PRIORITY)
+
+    def names(self) -> Set[str]:
+        """Return the classes that there are."""
+        return self._by_name.keys()
 
     def of_group(
         self, group: KaiPodGroupObject, pods: Sequence[PodObject], findings: Findings

@@ -1,0 +1,1 @@
+"""Which PodGroups KAI's pod grouper makes for pods that owners have."""
