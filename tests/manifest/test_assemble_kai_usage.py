@@ -208,6 +208,45 @@ def test_the_advice_says_what_no_k_can_do() -> None:
     assert finding.fix == "give the queue a larger quota or weight, or make the job smaller"
 
 
+def small_job(queue: str, gpus: int = 1) -> str:
+    return job(gpus, queue).replace("name: large", f"name: small-{queue}")
+
+
+def test_siblings_with_small_jobs_do_not_wait_for_ever() -> None:
+    """Jobs of 1 fit 20/5, so all others take part in what is used: 12/(20/5) - 1 = 2."""
+    objects = (*FIVE, NODE.format(gpus=20), job(12, "c"), *map(small_job, "abde"))
+    finding = ill_matched(*objects, OWN.format(usage="{k: 1.5}"))
+    assert '"c" is entitled to 10 GPUs at most' in finding.message  # (1 + 1.5) 20/5
+    assert finding.fix.startswith("write 2 or more")
+    assert told(load_text(*objects, OWN.format(usage="{k: 2}"))) == []
+
+
+# Beside c with its job of 16 of 20 GPUs: the jobs of its siblings, and what it is entitled to.
+WAITING = [
+    # a gets its turn with 1 GPU; then 5 is a quarter for b, which gets it; then d and e a third
+    ({"a": 1, "b": 5, "d": 6, "e": 6}, None),
+    # a gets its turn; of 20/4 none of the others has enough
+    ({"a": 1, "b": 6, "d": 6, "e": 6}, "5"),
+    # all wait but one, which holds the GPUs: 20/4
+    ({"a": 6, "b": 6, "d": 6, "e": 6}, "5"),
+    # a and b have jobs that fit; d and e have none that are known, and count as waiting: 20/3
+    ({"a": 1, "b": 1}, "6.67"),
+]
+
+
+@pytest.mark.parametrize(("jobs", "entitled"), WAITING)
+def test_a_queue_waits_with_those_whose_jobs_are_too_large_too(
+    jobs: dict[str, int], entitled: str | None
+) -> None:
+    small = [small_job(queue, gpus) for queue, gpus in jobs.items()]
+    objects = (*FIVE, NODE.format(gpus=20), job(16, "c"), *small)
+    if entitled is None:
+        assert told(load_text(*objects, OWN.format(usage="{k: 1000}"))) == []
+        return
+    message = ill_matched(*objects, OWN.format(usage="{k: 1000}")).message
+    assert f"entitled to {entitled} at most while its siblings wait too: no k" in message
+
+
 def test_a_quota_is_no_matter_of_k() -> None:
     """With a quota of 8 of its own, b lacks 8 of the other 8: 7.5/4 - 1 = 0.875."""
     own = queue("b").replace("gpu: {quota: 0,", "gpu: {quota: 8,")

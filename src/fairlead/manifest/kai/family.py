@@ -291,7 +291,7 @@ class KaiFamily(Family[Job]):
         for event in self.demands().events(state.resources):
             state.apply(event)
         advise_on_queues(self.tree, state.total() if state.nodes else None, findings)
-        advise_on_k(self.usage_settings, self.tree, state, findings)
+        advise_on_k(self.usage_settings, state, findings)
 
     def observe(self, part: Job, measures: Measures, findings: Findings) -> ObservedWorkload:
         """Return a job as its objects show it."""

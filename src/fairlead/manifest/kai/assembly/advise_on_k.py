@@ -4,25 +4,27 @@ Among siblings of one priority that all want more, a queue with the part w of th
 part u of the cluster's past use counts with max(0, w + k(w - u)). For a queue that used nothing it
 is best if the others used as much as they can: P of the cluster, which is the largest sum of their
 jobs within what their parent has. With jobs of 7 GPUs on 8 that is 7/8. If jobs of some of them are
-not known, it is all that the parent has. Here one of them, the lightest, used all that, and the
-others wait like the queue itself. With w_h for that sibling all of them together count with
+not known, it is all that the parent has. Together they never count with less than (1 + k) - kP,
+however they used P, so of the o GPUs beyond all quotas the queue gets
 
-    S = (1 + k)(1 - w_h) + max(0, (1 + k)w_h - kP)
+    o(1 + k)w / ((1 + k) - kP)
 
-so of the o GPUs beyond all quotas the queue gets o(1 + k)w / S. This rises with k, up to
-o w / (1 - min(w_h, P)): the waiting siblings share among themselves, whatever k is. To get n GPUs
-beyond its own quota it takes
+at most, and all o if that is more. To get n GPUs beyond its own quota it takes
 
     k >= (n - ow) / (ow - n(1 - P))
 
-and where P is 1, k >= n/(ow) - 1. That much is necessary: the siblings together never count with
-less than (1 + k) - kP, however they used P, so with a smaller k the queue is never entitled to n.
-It is not sufficient, since the siblings may have used less. Shares are whole GPUs: of two siblings
-the one with the larger fraction gets the last one, so half a GPU less is enough; of more, it
-depends on the fractions of all, so n is asked for in full.
+and where P is 1, k >= n/(ow) - 1. That much is necessary, and not sufficient, since the siblings
+may have used less: those that wait like it divide o among themselves by weight, whatever k is. With
+W for the weights of them and of the queue it then gets ow/W. So do they; one whose smallest job
+fits its part o w_i/W gets its turn and waits no more. If all would wait, one of them holds what all
+wait for: the lightest. What is left in W are the queues that may wait for ever, and a job of more
+than ow/W may wait with them.
+
+Shares are whole GPUs: of two siblings the one with the larger fraction gets the last one, so half a
+GPU less is enough; of more, it depends on the fractions of all, so n is asked for in full.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from math import gcd
 from typing import Final, NamedTuple
@@ -30,12 +32,12 @@ from typing import Final, NamedTuple
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assembly.usage import KaiUsage
 from fairlead.manifest.kai.notation import KAI_AXES
-from fairlead.manifest.kai.objects import KaiQueueObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.fields import exact_decimal
 from fairlead.manifest.text.path import Path, quote
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import QueueName
 from fairlead.model.quantity import scale_of
+from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 
@@ -44,32 +46,58 @@ _GPU: Final = KAI_AXES.index("gpu")
 _TWO: Final = 2
 
 
+class Sibling(NamedTuple):
+    """A queue beside others of its priority."""
+
+    queue: str
+    part: Fraction  # of the weights of all of them
+    needs: Fraction | None  # GPUs beyond its quota for its smallest job; None: not known
+
+
 class Contest(NamedTuple):
     """One queue among its siblings, all of which want more, in GPUs."""
 
     queue: str
     part: Fraction  # w: of the weights of its siblings of one priority
-    lightest: Fraction  # w_h: the same of the lightest other one
-    siblings: int  # itself included
+    siblings: Sequence[Sibling]  # itself included
     rest: Fraction  # o: beyond all quotas
     quota: Fraction
     used: Fraction  # P: the most that the jobs of the others can hold of the cluster
 
-    @property
     def most(self) -> Fraction:
-        """The GPUs that no k takes it beyond while others wait like it."""
-        others = 1 - min(self.lightest, self.used)
-        return self.quota + (self.rest * self.part / others if others else self.rest)
+        """Return the GPUs that no k takes it beyond while others may wait like it."""
+        return self.quota + self.rest * self.part / max(self._waiting(), 1 - self.used)
+
+    def _waiting(self) -> Fraction:
+        """Return W: the part of the queues that may wait for ever if it does, itself included.
+
+        Cost: the siblings, sorted.
+        """
+        rivals = [each for each in self.siblings if each.queue != self.queue]
+        found = self._without_helped(rivals)
+        if found == 1:  # but then what they wait for would be idle
+            rivals.remove(min(rivals, key=lambda each: each.part))
+            found = self._without_helped(rivals)
+        return found
+
+    def _without_helped(self, rivals: Sequence[Sibling]) -> Fraction:
+        """Return the part of this queue and of those *rivals* whose jobs are too large too."""
+        waiting = self.part + sum((each.part for each in rivals), Fraction(0))
+        known = [(each.needs / each.part, each) for each in rivals if each.needs is not None]
+        for needs, rival in sorted(known):
+            if needs * waiting > self.rest:
+                break
+            waiting -= rival.part
+        return waiting
 
     def entitled(self, k: Fraction) -> Fraction:
         """Return its GPUs after the others used the most, before they are rounded."""
-        held = max(Fraction(0), (1 + k) * self.lightest - k * self.used)
-        total = (1 + k) * (1 - self.lightest) + held
+        total = max((1 + k) - k * self.used, (1 + k) * self.part)
         return self.quota + self.rest * (1 + k) * self.part / total
 
     def needed(self, gpus: Fraction) -> Fraction:
         """Return what share rounds up to *gpus*."""
-        return gpus - Fraction(1, 2) if self.siblings == _TWO else gpus
+        return gpus - Fraction(1, 2) if len(self.siblings) == _TWO else gpus
 
     def least_k(self, gpus: Fraction) -> Fraction | None:
         """Return the k below which it is never entitled to *gpus*; None: no k is enough."""
@@ -78,65 +106,84 @@ class Contest(NamedTuple):
         if beyond <= plain:
             return Fraction(0)
         gained = plain - beyond * (1 - self.used)
-        if self.needed(gpus) > self.most or gained <= 0:
+        if gained <= 0 or self.needed(gpus) > self.most():
             return None
         return (beyond - plain) / gained
 
 
-def advise_on_k(
-    usage: KaiUsage, queues: Sequence[KaiQueueObject], state: ClusterState, findings: Findings
-) -> None:
-    """Remark on a k with which a job that is there cannot win its GPUs back from siblings.
+class AskedJob(NamedTuple):
+    """A job and the GPUs, in base units, with which it starts.
 
-    At most one remark: on a job that no k helps, else on the one that takes the largest k. Without
-    a job that is larger than its queue's share there is none. Cost: the workloads and the queues.
+    *sizes* are what one such job can hold; none where that is not known. The *smallest* job of its
+    kind may start with fewer.
     """
+
+    name: str
+    queue: QueueName
+    least: int
+    smallest: int
+    sizes: frozenset[int]
+    preemptible: bool = True
+
+
+class Advice(NamedTuple):
+    """What is found, and how to fix it."""
+
+    message: str
+    fix: str
+
+
+def advise_on_k(usage: KaiUsage, state: ClusterState, findings: Findings) -> None:
+    """Remark on a k with which a job that is there cannot win its GPUs back from siblings."""
     k = usage.settings.k
     if usage.settings.usage is None or k <= 0 or usage.source is None:
         return
     if k < _LEAST_K:
         _warn_of_tiny_k(k, usage.source, usage.k_path, findings)
         return
-    contests = _contests(queues, state)
-    hardest: tuple[Fraction, WorkloadName, Fraction, Contest] | None = None
-    for job, queue, gpus in _jobs(state):
-        for contest in _on_the_way(queue, contests, state):
-            least = contest.least_k(gpus)
+    advice = advice_on_k(k, state, _jobs(state))
+    if advice is not None:
+        usage.source.report(findings, "advice", "ill-matched", usage.k_path, *advice)
+
+
+def advice_on_k(k: Fraction, state: ClusterState, jobs: Iterable[AskedJob]) -> Advice | None:
+    """Return at most one piece of advice on *jobs* for the queues and nodes of *state*.
+
+    On a job that no k helps, else on the one that takes the largest k. None: no job is larger than
+    the share of its queue. Cost: the jobs and the queues.
+    """
+    asked = list(jobs)
+    contests = _contests(state, asked)
+    hardest: tuple[Fraction, AskedJob, Contest] | None = None
+    for job in asked:
+        # Where it is not preemptible it may hold quota only, on which k has no effect.
+        for contest in _on_the_way(job.queue, contests, state) if job.preemptible else ():
+            least = contest.least_k(_gpus(job.least))
             if least is None:
-                _advise_without_k(job, gpus, contest, usage, findings)
-                return
+                return _no_k_helps(job, contest)
             if least > k and (hardest is None or least > hardest[0]):
-                hardest = (least, job, gpus, contest)
-    if hardest is not None:
-        least, job, gpus, contest = hardest
-        _report(
-            usage,
-            f"found k = {exact_decimal(k):g}, with which {quote(contest.queue)} is entitled to "
-            f"{_rounded(contest.entitled(k))} GPUs at most while its siblings want more too, and "
-            f"{quote(job)} needs {_rounded(gpus)}: it can never win them back from siblings, "
-            "however little its queue used",
-            f"write {_rounded_up(least)} or more; with less than about {_rounded(least)} it can "
-            "never, with more it can if its siblings used enough",
-            findings,
-        )
-
-
-def _advise_without_k(
-    job: str, gpus: Fraction, contest: Contest, usage: KaiUsage, findings: Findings
-) -> None:
-    _report(
-        usage,
-        f"found {quote(job)}, which needs {_rounded(gpus)} GPUs, and {quote(contest.queue)} is "
-        f"entitled to {_rounded(contest.most)} at most while its siblings wait too: no k changes "
-        "that: k divides only what is beyond quotas, and siblings that used little share it",
-        "give the queue a larger quota or weight, or make the job smaller",
-        findings,
+                hardest = (least, job, contest)
+    if hardest is None:
+        return None
+    least, job, contest = hardest
+    return Advice(
+        f"found k = {exact_decimal(k):g}, with which {quote(contest.queue)} is entitled to "
+        f"{_rounded(contest.entitled(k))} GPUs at most while its siblings want more too, and "
+        f"{quote(job.name)} needs {_rounded(_gpus(job.least))}: it can never win them back from "
+        "siblings, however little its queue used",
+        f"write {_rounded_up(least)} or more; with less than about {_rounded(least)} it can "
+        "never, with more it can if its siblings used enough",
     )
 
 
-def _report(usage: KaiUsage, message: str, fix: str, findings: Findings) -> None:
-    assert usage.source is not None
-    usage.source.report(findings, "advice", "ill-matched", usage.k_path, message, fix)
+def _no_k_helps(job: AskedJob, contest: Contest) -> Advice:
+    return Advice(
+        f"found {quote(job.name)}, which needs {_rounded(_gpus(job.least))} GPUs, and "
+        f"{quote(contest.queue)} is entitled to {_rounded(contest.most())} at most while its "
+        "siblings wait too: no k changes that: k divides only what is beyond quotas, and siblings "
+        "that used little share it",
+        "give the queue a larger quota or weight, or make the job smaller",
+    )
 
 
 def _warn_of_tiny_k(k: Fraction, source: Source, at: Path, findings: Findings) -> None:
@@ -151,15 +198,24 @@ def _warn_of_tiny_k(k: Fraction, source: Source, at: Path, findings: Findings) -
     )
 
 
-def _jobs(state: ClusterState) -> Iterator[tuple[WorkloadName, QueueName, Fraction]]:
-    """Yield each preemptible job with the GPUs of the fewest pods with which it starts."""
-    for name in sorted(state.workloads):
-        workload = state.workloads[name]
-        if not workload.preemptible:
-            continue  # it may hold quota only, on which k has no effect
+def _jobs(state: ClusterState) -> Iterator[AskedJob]:
+    """Yield the jobs of *state* by name, each with the fewest pods with which it starts.
+
+    Pods that a job may do without count on their own: no sum that can be held is left out.
+    """
+    for name, workload in sorted(state.workloads.items()):
         needed = _needed(workload, state)
-        if needed:
-            yield name, workload.queue, _gpus(needed)
+        sizes = {needed}
+        if workload.min_count < workload.pod_count():
+            sizes.update(request for request, _ in _requests(workload, state))
+        yield AskedJob(
+            name,
+            workload.queue,
+            needed,
+            needed,
+            frozenset(sizes - {0}),
+            preemptible=workload.preemptible,
+        )
 
 
 def _needed(workload: Workload, state: ClusterState) -> int:
@@ -180,19 +236,16 @@ def _requests(workload: Workload, state: ClusterState) -> list[tuple[int, int]]:
     ]
 
 
-def _job_sizes(state: ClusterState) -> dict[str, set[int]]:
-    """Return what one job of each queue, or of a queue below it, can hold.
-
-    Pods that a job may do without count on their own: no sum that can be held is left out.
-    """
+def _job_sizes(jobs: Iterable[AskedJob], state: ClusterState) -> dict[str, Set[int]]:
+    """Return what one job of each queue, or of a queue below it, can hold; none: not known."""
     found: dict[str, set[int]] = {}
-    for workload in state.workloads.values():
-        sizes = {_needed(workload, state)}
-        if workload.min_count < workload.pod_count():
-            sizes.update(request for request, _ in _requests(workload, state))
-        for name in state.path(workload.queue):
-            found.setdefault(name, set()).update(sizes - {0})
-    return found
+    unknown: set[str] = set()
+    for job in jobs:
+        for name in state.path(job.queue):
+            found.setdefault(name, set()).update(job.sizes)
+            if job.least and not job.sizes:
+                unknown.add(name)
+    return {name: frozenset() if name in unknown else sizes for name, sizes in found.items()}
 
 
 def _most_held(sizes: Set[int], has: int) -> int:
@@ -218,41 +271,82 @@ def _on_the_way(
             yield contests[name]
 
 
-def _contests(queues: Sequence[KaiQueueObject], state: ClusterState) -> dict[str, Contest]:
+def _smallest_jobs(jobs: Iterable[AskedJob], state: ClusterState) -> dict[str, int]:
+    """Return with how much the smallest job of each queue, or of one below it, starts."""
+    found: dict[str, int] = {}
+    for job in jobs:
+        for name in state.path(job.queue) if job.smallest else ():
+            found[name] = min(found.get(name, job.smallest), job.smallest)
+    return found
+
+
+def _contests(state: ClusterState, jobs: Sequence[AskedJob]) -> dict[str, Contest]:
     """Return the contest of each queue that has a weight and siblings, from the top down.
 
     An inner queue divides what it is entitled to without past use while its own siblings want more.
     """
     total = _gpus(state.total()[_GPU])
-    sizes = _job_sizes(state)
-    children: dict[str, list[KaiQueueObject]] = {}
-    for queue in queues:
-        children.setdefault(queue.parent, []).append(queue)
+    sizes, smallest = _job_sizes(jobs, state), _smallest_jobs(jobs, state)
     found: dict[str, Contest] = {}
     has = {"": total}
-    for parent in ["", *state.tree_order()]:
-        siblings = children.get(parent, [])
-        for queue in siblings:
-            rivals = _rivals(queue, siblings)
-            held = _held_by_rivals(rivals, has[parent], sizes)
-            used = held / total if total else held
-            contest = _contest(queue, siblings, rivals, has[parent], used)
-            if contest is not None:
+    for parent in [None, *state.tree_order()]:
+        queues = [state.queues[name] for name in state.children(parent)]
+        room = has[parent or ""]
+        has.update((queue.name, room) for queue in queues)
+        rest = _beyond_quotas(queues, room)
+        for siblings in _by_priority(queues) if room > 0 else ():
+            parts = _parts(siblings, smallest)
+            for queue, own in zip(siblings, parts, strict=True):
+                quota = queue.guaranteed[_GPU]
+                if quota is None:
+                    continue
+                rivals = [each for each in siblings if each is not queue]
+                held = _held_by_rivals(rivals, room, sizes)
+                contest = Contest(
+                    queue=queue.name,
+                    part=own.part,
+                    siblings=parts,
+                    rest=rest,
+                    quota=_gpus(quota),
+                    used=held / total if total else held,
+                )
                 found[queue.name] = contest
-            has[queue.name] = has[parent] if contest is None else contest.entitled(Fraction(0))
+                has[queue.name] = contest.entitled(Fraction(0))
     return found
 
 
-def _rivals(queue: KaiQueueObject, siblings: Sequence[KaiQueueObject]) -> list[KaiQueueObject]:
-    return [
-        each
-        for each in siblings
-        if each.priority == queue.priority and each.weights["gpu"] > 0 and each is not queue
-    ]
+def _beyond_quotas(queues: Sequence[Queue], room: Fraction) -> Fraction:
+    quotas = (each.guaranteed[_GPU] for each in queues)
+    return max(Fraction(0), room - sum((room if q is None else _gpus(q) for q in quotas), 0))
+
+
+def _by_priority(queues: Sequence[Queue]) -> Iterator[list[Queue]]:
+    """Yield the queues with a weight that compete: several of one priority."""
+    found: dict[int, list[Queue]] = {}
+    for queue in queues:
+        if queue.weights[_GPU] > 0:
+            found.setdefault(queue.priority, []).append(queue)
+    yield from (each for each in found.values() if len(each) > 1)
+
+
+def _parts(siblings: Sequence[Queue], smallest: Mapping[str, int]) -> tuple[Sibling, ...]:
+    weights = sum(Fraction(each.weights[_GPU]) for each in siblings)
+    return tuple(
+        [
+            Sibling(
+                queue.name,
+                Fraction(queue.weights[_GPU]) / weights,
+                _gpus(max(0, smallest[queue.name] - (queue.guaranteed[_GPU] or 0)))
+                if queue.name in smallest
+                else None,
+            )
+            for queue in siblings
+        ]
+    )
 
 
 def _held_by_rivals(
-    rivals: Sequence[KaiQueueObject], has: Fraction, sizes: Mapping[str, Set[int]]
+    rivals: Sequence[Queue], has: Fraction, sizes: Mapping[str, Set[int]]
 ) -> Fraction:
     """Return the GPUs that jobs of *rivals* can hold together of what their parent *has*.
 
@@ -263,33 +357,6 @@ def _held_by_rivals(
         return has
     together = frozenset[int]().union(*known)
     return _gpus(_most_held(together, int(has * scale_of("gpu")))) or has
-
-
-def _contest(
-    queue: KaiQueueObject,
-    siblings: Sequence[KaiQueueObject],
-    rivals: Sequence[KaiQueueObject],
-    has: Fraction,
-    used: Fraction,
-) -> Contest | None:
-    """Return the contest of *queue* for the GPUs that its parent *has*; None: it has no rival."""
-    quotas = [each.guaranteed["gpu"] for each in siblings]
-    quota = queue.guaranteed["gpu"]
-    own = Fraction(queue.weights["gpu"])
-    if not rivals or own <= 0 or quota is None or has <= 0:
-        return None
-    weights_of_rivals = [Fraction(each.weights["gpu"]) for each in rivals]
-    weights = own + sum(weights_of_rivals)
-    taken = sum((has if each is None else _gpus(each) for each in quotas), Fraction(0))
-    return Contest(
-        queue=queue.name,
-        part=own / weights,
-        lightest=min(weights_of_rivals) / weights,
-        siblings=1 + len(rivals),
-        rest=max(Fraction(0), has - taken),
-        quota=_gpus(quota),
-        used=used,
-    )
 
 
 def _gpus(amount: int) -> Fraction:
