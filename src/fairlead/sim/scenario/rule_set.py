@@ -5,7 +5,7 @@ Each rule set has a sub-package beside this module that implements `RuleSet`, an
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from fairlead.manifest.finding import Findings
@@ -33,6 +33,18 @@ class ScenarioWarning(NamedTuple):
     code: str
     message: str
     fix: str
+
+
+class ExpectedJob(NamedTuple):
+    """A job that the work may have in any of the queues, with the pods with which it starts."""
+
+    name: str
+    queues: tuple[str, ...]
+    requests: Mapping[str, int]  # of each pod
+    most_pods: int
+    fewest_pods: int  # of another such job
+    is_fixed: bool  # no such job ever has more or fewer pods
+    preemptible: bool
 
 
 class PeerSimulation(Protocol):
@@ -117,6 +129,13 @@ class RuleSet(ABC):
         """Yield how results would mislead; *state* is that of the start."""
         del spec, state
         yield from ()
+
+    def usage_advice(
+        self, settings: Settings, state: ClusterState, jobs: Sequence[ExpectedJob]
+    ) -> tuple[str, str] | None:
+        """Return how past use counts in vain beside *jobs*, and the fix; None: it does not."""
+        del settings, state, jobs
+        return None
 
     def usage(self, settings: Settings) -> UsageSettings | None:
         """Return how past use counts under *settings*; None: it does not."""

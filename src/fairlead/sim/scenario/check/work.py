@@ -16,7 +16,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints
 from fairlead.placement.node_filters import node_defect
 from fairlead.policy.contract import PolicyName
-from fairlead.sim.scenario.rule_set import RuleSet
+from fairlead.sim.scenario.rule_set import ExpectedJob, RuleSet
 from fairlead.sim.scenario.scenario import JobList, TraceWork, WorkPart
 from fairlead.sim.scenario.variant.nodes import ErrorReport
 from fairlead.sim.work.arrivals import At, Every
@@ -249,8 +249,22 @@ class GangAsked(NamedTuple):
     """The gang of a job or a shape, where it stands, and the queues that it may be for."""
 
     path: Path
+    name: str  # of the job, or of the source of the shape
     queues: tuple[str, ...]
     gang: Gang
+    is_elastic: bool  # there may be more pods
+
+    def expected(self) -> ExpectedJob:
+        """Return what rule sets are told of it."""
+        return ExpectedJob(
+            self.name,
+            self.queues,
+            self.gang.requests,
+            most_pods=self.gang.pods,
+            fewest_pods=1 if self.gang.is_drawn else self.gang.pods,
+            is_fixed=not (self.is_elastic or self.gang.is_drawn),
+            preemptible=self.gang.preemptible,
+        )
 
 
 def gangs_of(part: WorkPart, path: Path, job_places: Mapping[str, Path]) -> Iterator[GangAsked]:
@@ -266,11 +280,14 @@ def gangs_of(part: WorkPart, path: Path, job_places: Mapping[str, Path]) -> Iter
                 gang = Gang(
                     job.requests, job.min_pods, job.node_labels, preemptible=job.preemptible
                 )
-                yield GangAsked(job_places[job.name], (job.queue,), gang)
+                is_elastic = job.min_pods < job.pods
+                yield GangAsked(job_places[job.name], job.name, (job.queue,), gang, is_elastic)
         case _:
             queues = tuple(_each(part.queue))
             for place, shape in enumerate(part.shapes):
-                yield GangAsked((*path, "shapes", place), queues, _largest_gang(shape))
+                is_elastic = shape.min_pods is not None and shape.min_pods != shape.pods
+                gang = _largest_gang(shape)
+                yield GangAsked((*path, "shapes", place), part.name, queues, gang, is_elastic)
 
 
 def _largest_gang(shape: JobShape) -> Gang:

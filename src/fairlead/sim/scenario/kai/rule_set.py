@@ -1,6 +1,6 @@
 """Scenarios under KAI: a Queue for each inline queue, settings with past use, and fair shares."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Final
@@ -10,6 +10,7 @@ import msgspec
 from fairlead.errors import SimulationError
 from fairlead.manifest.core.usage_rules import is_shorter_than_a_sample
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.assembly.advise_on_k import Advice, AskedJob, advice_on_k
 from fairlead.manifest.kai.notation import KAI_AXES
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.fields import choice_of
@@ -24,7 +25,7 @@ from fairlead.policy.kai.api import IncrementalShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.sim.engine.workload_maker import Address, AddressBook, known_queue
 from fairlead.sim.scenario.form.scenario_form import PolicyForm, QueueForm
-from fairlead.sim.scenario.rule_set import Effect, PeerSimulation, QueueBounds, RuleSet
+from fairlead.sim.scenario.rule_set import Effect, ExpectedJob, PeerSimulation, QueueBounds, RuleSet
 from fairlead.sim.scenario.setting import (
     Overrides,
     Parse,
@@ -107,6 +108,15 @@ class KaiRuleSet(RuleSet):
         assert isinstance(settings, KaiSettings)
         return settings.usage
 
+    def usage_advice(
+        self, settings: Settings, state: ClusterState, jobs: Sequence[ExpectedJob]
+    ) -> Advice | None:
+        """Return which k a job that is larger than the share of its queue takes."""
+        assert isinstance(settings, KaiSettings)
+        if settings.usage is None or settings.k <= 0:
+            return None
+        return advice_on_k(settings.k, state, _asked_jobs(state, jobs))
+
     def effect(self, settings: Settings, overrides: Overrides) -> Effect:
         """Return what changes a run: without usage, how much it would count does not."""
         assert isinstance(settings, KaiSettings)
@@ -140,6 +150,22 @@ class _KaiBounds(QueueBounds):
     def _bounds(self, queue: QueueName, axis: int, preemptible: bool) -> tuple[int | None, ...]:
         limits = self._state.queues[queue]
         return limits.ceiling[axis], None if preemptible else limits.guaranteed[axis]
+
+
+def _asked_jobs(state: ClusterState, jobs: Iterable[ExpectedJob]) -> Iterator[AskedJob]:
+    for job in jobs:
+        amounts = tuple([job.requests.get(name, 0) for name in state.resources])
+        of_pod = state.axes.charge(state.resources, amounts)[KAI_AXES.index("gpu")]
+        most = of_pod * job.most_pods
+        for queue in job.queues:
+            yield AskedJob(
+                job.name,
+                QueueName(queue),
+                most,
+                of_pod * job.fewest_pods,
+                frozenset({most} if job.is_fixed and most else ()),
+                preemptible=job.preemptible,
+            )
 
 
 def _refuse_short_window(settings: KaiSettings, set_ms: Any) -> None:

@@ -18,7 +18,7 @@ from fairlead.model.duration import format_duration
 from fairlead.model.execution.after_plan import let_foreign_pods_leave
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.policy.contract import PolicyName
+from fairlead.policy.contract import PolicyName, Settings
 from fairlead.sim.scenario.check.spec import (
     check_spec,
     evicted_all_the_same,
@@ -61,7 +61,7 @@ from fairlead.sim.scenario.scenario import (
 )
 from fairlead.sim.scenario.variant.nodes import ErrorReport, check_changes, take_out_later_nodes
 from fairlead.sim.scenario.variant.objects import reported_where_named
-from fairlead.sim.scenario.variant.prepare import load_variant
+from fairlead.sim.scenario.variant.prepare import load_variant, settings_of, usage_path
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
 
 _MOST_KINDS: Final = 5  # that are listed of a file with other objects
@@ -157,6 +157,8 @@ class _Loaded(NamedTuple):
     variant: Variant
     state: ClusterState
     nodes: Mapping[str, Node]
+    settings: Settings
+    usage_path: Path  # where it is said how past use counts
 
 
 class _Reading:
@@ -232,7 +234,9 @@ class _Reading:
             nodes = self._check_state(spec, state)
             found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
             self._warn_of_results(spec, state, found)
-            loaded.append(_Loaded(found, state, nodes))
+            settings = settings_of(assembled.settings, named, {})
+            path = usage_path(spec, form, place)
+            loaded.append(_Loaded(found, state, nodes, settings, path))
         if spec.usage is not None and not any(_has(loaded, policy) for policy in WITH_USAGE):
             message = "found usage and no policy that looks at past use"
             fix = f"add the policy {' or '.join(WITH_USAGE)}"
@@ -274,6 +278,8 @@ class _Reading:
                 parts[path] = part
         names = JobNames(converter.job_places, parts, spec.duration_ms)
         self._check_work(parts, converter.job_places, loaded, names)
+        if not self._findings.has_errors:
+            self._advise_on_usage(parts, converter.job_places, loaded)
         for clash in names.clashes():
             self._error(clash.path, "duplicate-entry", clash.message, RENAME)
         self._advise_late_jobs(spec, parts.values(), converter.job_places)
@@ -302,7 +308,7 @@ class _Reading:
         """Check whether jobs can run on the cluster."""
         offers = [
             Offer(RULE_SETS[variant.policy].queues_for_jobs(state), state.resources)
-            for variant, state, _ in loaded
+            for variant, state, *_ in loaded
         ]
         room = self._room(loaded)
         for path, part in parts.items():
@@ -322,6 +328,26 @@ class _Reading:
                         message = f"found {lack.what}: {lack.waits}"
                         self._report("warning", each.path, "unusable", message, _ROOM[lack.kind])
 
+    def _advise_on_usage(
+        self,
+        parts: Mapping[Path, WorkPart],
+        job_places: Mapping[str, Path],
+        loaded: Sequence[_Loaded],
+    ) -> None:
+        """Report past use that counts in vain for jobs of the file, where all nodes are known."""
+        has_log = any(isinstance(part, TraceWork) for part in parts.values())
+        jobs = [
+            each.expected()._replace(is_fixed=False) if has_log else each.expected()
+            for path, part in parts.items()
+            for each in gangs_of(part, path, job_places)
+        ]
+        for each in loaded:
+            if self._is_asked_for(each.variant) and len(each.nodes) == len(each.state.nodes):
+                rule_set = RULE_SETS[each.variant.policy]
+                advice = rule_set.usage_advice(each.settings, each.state, jobs)
+                if advice is not None:
+                    self._report("advice", each.usage_path, "ill-matched", *advice)
+
     def _room(self, loaded: Sequence[_Loaded]) -> Room:
         """Return what bounds gangs; nodes are the same under all rules that see any."""
         nodes = next(
@@ -333,7 +359,7 @@ class _Reading:
             None,
         )
         queues: dict[PolicyName, QueueRoom] = {}
-        for variant, state, _ in loaded:
+        for variant, state, *_ in loaded:
             if variant.policy not in queues and self._is_asked_for(variant):
                 queues[variant.policy] = QueueRoom(state, RULE_SETS[variant.policy])
         return Room(nodes, queues)

@@ -69,6 +69,13 @@ def usage_form(spec: SpecForm, form: PolicyForm | None) -> UsageForm | None:
     return form.usage if form is not None and form.usage is not None else spec.usage
 
 
+def usage_path(spec: SpecForm, form: PolicyForm | None, place: int) -> Path:
+    """Return where *spec* says how past use counts for *form*, its policy at *place*."""
+    if form is not None and form.usage is not None:
+        return ("spec", "policies", place, "usage")
+    return ("spec", "usage" if spec.usage is not None else "manifests")
+
+
 def _objects(
     spec: SpecForm, policy: PolicyName | None, form: PolicyForm | None, place: int
 ) -> Iterator[MadeObject]:
@@ -77,12 +84,10 @@ def _objects(
         yield from RULE_SETS[policy].queue_objects(QueueTree(spec.queues, spec.cluster), form)
     usage = usage_form(spec, form)
     if policy in (*WITH_USAGE, None) and usage is not None:
-        is_own = form is not None and form.usage is not None
-        origin: Path = ("spec", "policies", place, "usage") if is_own else ("spec", "usage")
-        yield _settings("usage", _usage_section(usage), origin)
+        yield _settings("usage", _usage_section(usage), usage_path(spec, form, place))
     section = None if form is None else RULE_SETS[form.policy].section
     if form is not None and form.settings and section is not None:
-        origin = ("spec", "policies", place, "settings")
+        origin: Path = ("spec", "policies", place, "settings")
         # Said in the section, so that whatever in it departs from the peer is refused.
         said = {"faithful": True} if form.faithful else {}
         yield _settings(section, {**form.settings, **said}, origin)
