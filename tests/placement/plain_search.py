@@ -18,7 +18,8 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodConstraints, PodSet, Workload
 from fairlead.placement.find_node import Spot
 from fairlead.placement.host_ports import Port
-from fairlead.placement.preferred_nodes import preference_points
+from fairlead.placement.pod_affinity import PodAffinity
+from fairlead.placement.preference_points import preference_points
 from fairlead.placement.shared_devices import DeviceRule
 from tests.placement.reference_pod_affinity import is_allowed
 
@@ -167,9 +168,10 @@ def plain_find(state: ClusterState, workload: Workload, pod_set: int, rules: Rul
         return None
 
     wished = asked.constraints.preferences
-    points = (
-        preference_points([room.node for room in rooms], wished) if wished else [0] * len(rooms)
-    )
+    points = [0] * len(rooms)
+    if wished:
+        spread = PodAffinity(state).preferred_spread(workload, pod_set)
+        points = preference_points([room.node for room in rooms], wished, spread)
     liked = {room.node.name: more for room, more in zip(rooms, points, strict=True)}
 
     def order(room: PlainRoom) -> tuple[bool, int, bool, int, str]:

@@ -142,7 +142,7 @@ constraints = st.builds(
     pod_affinity=st.sampled_from([(), (), (near("a"),)]),
     pod_anti_affinity=st.sampled_from([(), (), (near("b"),)]),
     spread=rarely((), (spread_of("a"),)),
-    preferences=rarely(None, WISHES),
+    preferences=rarely(None, WISHES, Preferences(spread=(spread_of("b"),))),
 )
 
 

@@ -23,7 +23,7 @@ from fairlead.placement.node_filters import VolumeChecks, node_defect
 from fairlead.placement.node_index import Growth, NodeIndex
 from fairlead.placement.node_room import DEVICE, NodeRoom
 from fairlead.placement.pod_affinity import PodAffinity, PodsAround
-from fairlead.placement.preferred_nodes import preference_points
+from fairlead.placement.preference_points import preference_points
 from fairlead.placement.room_defect import room_defect
 from fairlead.placement.shared_devices import DeviceRule, choose_devices, fits_devices
 
@@ -73,9 +73,8 @@ class NodeFinder:
         if gpus > self._index.most_gpus():
             return None
         around = self._affinity.around(workload, pod_set)
-        preferences = asked.constraints.preferences
-        if preferences is not None and self._honors_preferences:
-            return self._most_preferred(asked, preferences, around, among)
+        if asked.constraints.preferences is not None and self._honors_preferences:
+            return self._most_preferred(workload, pod_set, around, among)
         second: Spot | None = None
         for room in self._index.preferred(requests, gpus):
             if among is not None and room.node.name not in among:
@@ -206,16 +205,19 @@ class NodeFinder:
         return not ports or port_room(self._state, room.node.name, ports) == "free"
 
     def _most_preferred(
-        self, asked: PodSet, preferences: Preferences, around: PodsAround, among: Set[str] | None
+        self, workload: Workload, pod_set: int, around: PodsAround, among: Set[str] | None
     ) -> Spot | None:
         """Return the place that the pod prefers of those now, or if there is none of those later.
 
         Cost: each node that has room.
         """
+        asked = workload.pod_sets[pod_set]
+        preferences = asked.constraints.preferences or Preferences()
         rooms = list(self._fitting(asked, around, among))
         if not rooms:
             return None
-        points = preference_points([room.node for room in rooms], preferences)
+        spread = self._affinity.preferred_spread(workload, pod_set)
+        points = preference_points([room.node for room in rooms], preferences, spread)
         requests = self.besides_shares(asked)
         is_now = [self._has_room_now(room, asked, requests, around) for room in rooms]
         best = max(range(len(rooms)), key=lambda at: (is_now[at], points[at], -at))

@@ -31,7 +31,7 @@ from fairlead.model.run import Phase
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState, pods_on_node
 from fairlead.model.workload import Workload
-from fairlead.placement.pod_spread import SpreadCounts, SpreadLimits
+from fairlead.placement.pod_spread import SpreadCounts, SpreadLimit, SpreadLimits
 
 Domain: TypeAlias = tuple[str, str]
 """A node label that is a topology key, and its value."""
@@ -397,6 +397,13 @@ class PodAffinity:
         """Follow *state* through all its changes, including trials and their undoing."""
         self._domains = _PodDomains(state)
         self._spreads = SpreadCounts(state) if honors_spread else None
+
+    def preferred_spread(self, workload: Workload, pod_set: int) -> tuple[SpreadLimit, ...]:
+        """Return the counts for the spread constraints that one more pod of a set only prefers."""
+        preferences = workload.pod_sets[pod_set].constraints.preferences
+        if preferences is None or not preferences.spread or self._spreads is None:
+            return ()
+        return self._spreads.limits(workload, pod_set, preferences.spread)
 
     def around(self, workload: Workload, pod_set: int) -> PodsAround:
         """Return what the placed pods allow one more pod of a pod set of *workload*.

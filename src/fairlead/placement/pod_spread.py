@@ -42,6 +42,10 @@ class SpreadLimit(NamedTuple):
         """Return the domain of *node*; None: it lacks the label."""
         return node.labels.get(self.spread.topology_key)
 
+    def pods(self, value: str) -> int:
+        """Return how many matching pods a domain has later."""
+        return self.domains.pods(value, now=False)
+
     def exceeds(self, value: str, *, now: bool) -> bool:
         """Return whether one more pod in a domain would exceed the skew."""
         pods = self.domains.pods(value, now=now)

@@ -15,7 +15,8 @@ count as nothing.
 
 One sorted order is kept for each kind of pod, and the change log of the books lists the nodes to
 read again; sorting anew, the simulated month under ElasticQuotas takes 1.9 times as long. Taints
-that forbid, selectors, ports, parts of devices and affinity are checked by the caller.
+that forbid, selectors, ports, parts of devices and affinity are checked by the caller, and so are
+scores for what a pod prefers.
 """
 
 from collections.abc import Iterator, Sequence

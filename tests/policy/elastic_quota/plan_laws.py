@@ -19,6 +19,7 @@ from fairlead.policy.elastic_quota.quota.usage import Charges
 from fairlead.policy.elastic_quota.scheduling.plan import CycleSource, PlainSource, settled_plan
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.model.invariants import check_invariants
+from tests.placement.reference_pod_spread import is_spread
 from tests.policy.elastic_quota.random_world import AXES, NOW_MS
 
 
@@ -156,6 +157,8 @@ class Follower:
         for each in placements:
             assert (workload.name, each.pod) not in self.nominated
             self._check_allowed(workload, each)
+            node, at = self.state.nodes[str(each.node)], workload.pod_sets.set_index[each.pod]
+            assert is_spread(self.state, workload, at, node, "now"), "skew within maxSkew"
             self.state.apply(
                 WorkloadStarted(workload=workload.name, placements=(each,), at_ms=self.now_ms)
             )

@@ -147,7 +147,7 @@ def constraints() -> st.SearchStrategy[PodConstraints]:
             PodConstraints(node_selector=(("zone", "x"),)),
             PodConstraints(spread=(over_zones,)),
             PodConstraints(spread=(over_zones, replace(over_zones, topology_key="name"))),
-            PodConstraints(preferences=Preferences(nodes=(in_zone_y,))),
+            PodConstraints(preferences=Preferences(nodes=(in_zone_y,), spread=(over_zones,))),
             PodConstraints(unsupported=("resourceClaims",)),
         ]
     )

@@ -2,8 +2,10 @@
 
 from operator import add
 
+from msgspec.structs import replace
+
 from fairlead.model.device_share import WHOLE_DEVICE_E9
-from fairlead.model.events import WorkloadReserved
+from fairlead.model.events import WorkloadReserved, WorkloadStarted
 from fairlead.model.execution.executor import apply
 from fairlead.model.plan import LeftPending, Plan, Reserve, Start
 from fairlead.model.state import ClusterState
@@ -12,6 +14,7 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.invariants import check_invariants
 from tests.model.test_state import facts
+from tests.placement.reference_pod_spread import is_spread
 
 
 def checked_plan(state: ClusterState, settings: KaiSettings, now_ms: int = 0) -> Plan:
@@ -22,6 +25,8 @@ def checked_plan(state: ClusterState, settings: KaiSettings, now_ms: int = 0) ->
     check_invariants(state)
     assert KaiPolicy(settings).plan(state, now_ms) == plan
     everybody_is_told(state, plan)
+    if not settings.faithful:
+        no_start_exceeds_a_skew(state, plan)
     with state.trial():
         apply(state, plan)
         check_invariants(state)
@@ -53,6 +58,20 @@ def everybody_is_told(state: ClusterState, plan: Plan) -> None:
             assert missing, f"{name} is told to wait with all of its pods placed"
         else:
             assert not free, f"{name} waits and is not told why"
+
+
+def no_start_exceeds_a_skew(state: ClusterState, plan: Plan) -> None:
+    """Each pod starts where its constraints on the spread hold at that moment."""
+    with state.trial():
+        for each in plan.decisions:
+            if not isinstance(each, Start):
+                apply(state, replace(plan, decisions=(each,)))
+                continue
+            workload = state.workloads[each.workload]
+            for place in each.placements:
+                at, node = workload.pod_sets.set_index[place.pod], state.nodes[str(place.node)]
+                assert is_spread(state, workload, at, node, "now"), f"{place} exceeds maxSkew"
+                state.apply(WorkloadStarted(workload=each.workload, placements=(place,), at_ms=0))
 
 
 def nothing_is_overcommitted(state: ClusterState, plan: Plan) -> None:

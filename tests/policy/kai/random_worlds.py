@@ -23,6 +23,7 @@ from fairlead.model.workload import (
     PodConstraints,
     PodSet,
     PodSets,
+    Preferences,
     SubGroup,
     Workload,
 )
@@ -32,7 +33,9 @@ RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
 AXES = QuotaAxes([Axis("cpu"), Axis("memory"), Axis("gpu")], counted_as={"nvidia.com/gpu": "gpu"})
 GPU = 1000
 WEB = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("web",)),))
-SPREAD = PodConstraints(spread=(PodSpread(topology_key="zone", max_skew=1, selector=WEB),))
+OVER_ZONES = PodSpread(topology_key="zone", max_skew=1, selector=WEB)
+SPREAD = PodConstraints(spread=(OVER_ZONES,))
+PREFERS_SPREAD = PodConstraints(preferences=Preferences(spread=(OVER_ZONES,)))
 
 
 def build(events: Iterable[Event]) -> ClusterState:
@@ -109,7 +112,7 @@ def pod_sets(draw: st.DrawFn, name: str, sub_group: str) -> PodSet:
         sub_group=sub_group,
         gated=draw(st.sampled_from([False, False, False, False, True])),
         labels=draw(st.sampled_from([(), (("app", "web"),)])),
-        constraints=draw(st.sampled_from([PodConstraints()] * 6 + [SPREAD])),
+        constraints=draw(st.sampled_from([PodConstraints()] * 6 + [SPREAD, PREFERS_SPREAD])),
     )
 
 

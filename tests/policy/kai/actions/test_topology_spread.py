@@ -1,16 +1,21 @@
 """Topology spread under KAI's rules: off if faithful, and counted anew when victims leave."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
+from fairlead.model.events import WorkloadAdded
 from fairlead.model.plan import Evict, Reserve, Start, Wait
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodSpread
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ANYWHERE, PodConstraints, PodSets, Workload
+from fairlead.model.workload import ANYWHERE, PodConstraints, PodSets, Preferences, Workload
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.worlds import node, queue, started, state_with, workload
+from tests.policy.kai.plan_laws import no_start_exceeds_a_skew
+from tests.scale_examples import scale_examples
 from tests.text_table import rows
 
 WEB = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("web",)),))
@@ -106,3 +111,67 @@ def test_a_wait_says_which_zone_has_how_many() -> None:
         "1 of 3 nodes lack nvidia.com/gpu",
         "1 of 2 zones would exceed maxSkew 1: b has 1 matching pod, fewest 0",
     ]
+
+
+def test_a_gang_spreads_over_zones_because_it_prefers_to() -> None:
+    """ln(2 + 2) = 1.39 for each pod: with 1 in a and 0 in b, b has 200 points and a none."""
+    wishes = Preferences(spread=OVER_ZONES.spread)
+    job = web(workload("job", "team", pods=4), PodConstraints(preferences=wishes))
+    for faithful, expected in (
+        (False, ["n-a", "n-b", "n-a", "n-b"]),
+        (True, ["n-a"] * 4),
+    ):
+        state = state_with(queue("team"), *NODES, job)
+        (start,) = KaiPolicy(KaiSettings(faithful=faithful)).plan(state, 0).decisions
+        assert isinstance(start, Start)
+        assert [each.node for each in start.placements] == expected
+
+
+HOSTS = [("a1", 2), ("a2", 2), ("b1", 3), ("c1", 1)]  # with their GPUs; the letter is the zone
+BY_HOST = PodSpread(topology_key="host", max_skew=1, selector=WEB)
+THREE_ZONES = replace(OVER_ZONES.spread[0], min_domains=3)
+crowds = st.lists(
+    st.tuples(
+        st.sampled_from(["a1", "a2", "b1", "c1", None, None, None]),  # its node
+        st.booleans(),  # whether it is one of the pods that are counted
+        st.integers(1, 3),  # priority
+        st.sampled_from(
+            [
+                PodConstraints(),
+                OVER_ZONES,
+                PodConstraints(spread=(BY_HOST, *OVER_ZONES.spread)),
+                PodConstraints(spread=(THREE_ZONES,)),
+                PodConstraints(preferences=Preferences(spread=OVER_ZONES.spread)),
+            ]
+        ),
+        st.integers(1, 3),  # pods of a gang
+    ),
+    min_size=3,
+    max_size=9,
+)
+
+
+@settings(max_examples=scale_examples(60), deadline=None)
+@given(crowds)
+def test_every_pod_starts_within_its_skew_the_plain_way_and_the_fast_one(
+    crowd: list[tuple[str | None, bool, int, PodConstraints, int]],
+) -> None:
+    nodes = [
+        replace(node(name, gpu=1000 * gpus, cpu=64_000), labels={"zone": name[0], "host": name})
+        for name, gpus in HOSTS
+    ]
+    owner = replace(queue("one"), guaranteed=(None, 5000))  # it may reclaim from the other
+    state = state_with(owner, queue("two"), *nodes)
+    room = dict(HOSTS)
+    for at, (on, is_web, priority, where, count) in enumerate(crowd):
+        job = workload(f"j{at}", "one" if at % 2 else "two", pods=1 if on else count)
+        job = replace(web(job, where) if is_web else job, priority=priority)
+        if on is None:
+            state.apply(WorkloadAdded(job))
+        elif room[on]:
+            room[on] -= 1
+            state.apply(WorkloadAdded(job))
+            state.apply(started(job.name, on))
+    plan = KaiPolicy(KaiSettings()).plan(state, 0)
+    assert KaiPolicy(KaiSettings(), plain=True).plan(state, 0) == plan
+    no_start_exceeds_a_skew(state, plan)

@@ -18,7 +18,8 @@ from fairlead.model.workload import PodKey, Preferences
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.node_filters import node_defect
 from fairlead.placement.pod_affinity import PodAffinity
-from fairlead.placement.preferred_nodes import preference_points
+from fairlead.placement.pod_spread import SpreadLimit
+from fairlead.placement.preference_points import preference_points
 from fairlead.placement.room_defect import POD_SLOTS, lack_text
 from fairlead.placement.scored_nodes import WHOLE_POINT, ScoredNodes
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
@@ -56,6 +57,10 @@ class NodeFilters:
         if ports and port_room(self._state, node.name, ports) != "free":
             return "have a host port taken"
         return None
+
+    def preferred_spread(self, pending: PendingPod) -> tuple[SpreadLimit, ...]:
+        """Return the counts for the spread constraints that the pod only prefers."""
+        return self._affinity.preferred_spread(pending.workload, pending.set_index)
 
     def domain_tallies(self, pending: PendingPod) -> tuple[Tally, ...]:
         """Return how many domains would exceed the skew of each spread constraint of the pod."""
@@ -170,7 +175,7 @@ class NodeFit:
             if self.defect(pending, name) is None
         ]
         nodes = [self._state.nodes[name] for _, name in fitting]
-        more = preference_points(nodes, preferences)
+        more = preference_points(nodes, preferences, self._node_filters.preferred_spread(pending))
         ranks = [
             (number - points * WHOLE_POINT, name)
             for (number, name), points in zip(fitting, more, strict=True)
