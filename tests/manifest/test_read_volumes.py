@@ -6,7 +6,12 @@ import pytest
 
 from fairlead.manifest.core.claim_spec import ClaimSpec, EphemeralVolume
 from fairlead.manifest.core.objects import Object, PodObject
-from fairlead.manifest.core.volume_objects import ClaimObject, StorageClassObject, VolumeObject
+from fairlead.manifest.core.volume_objects import (
+    AttachLimitsObject,
+    ClaimObject,
+    StorageClassObject,
+    VolumeObject,
+)
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm
@@ -125,6 +130,7 @@ def test_a_volume_says_which_nodes_reach_it_and_who_may_have_it() -> None:
     assert (found.claim, found.is_free) == ("lab/data", False)
     assert (found.storage_class, found.access_modes) == ("fast", ("ReadWriteOnce",))
     assert (found.capacity, found.mode, found.labels) == (2**30, "Filesystem", {"tier": "gold"})
+    assert (found.driver, found.handle) == ("d", "h")
     assert volume().node_terms is None
     assert volume("{claimRef: {name: data}}").claim == "default/data"
 
@@ -168,6 +174,26 @@ def test_a_class_says_when_and_where_volumes_are_made() -> None:
     assert found.topologies == (NodeTerm(labels=(in_zones,)),)
     plain = storage_class("")
     assert (plain.waits_for_pod, plain.topologies, plain.is_default) == (False, (), False)
+
+
+def test_a_node_says_how_many_volumes_of_a_driver_it_attaches() -> None:
+    found = sole(
+        """
+        apiVersion: storage.k8s.io/v1
+        kind: CSINode
+        metadata: {name: node-1}
+        spec:
+          drivers:
+          - {name: disk.example.com, nodeID: i-1, topologyKeys: [zone], allocatable: {count: 25}}
+          - {name: none.example.com, nodeID: i-1, allocatable: {count: 0}}
+          - {name: share.example.com, nodeID: i-1}
+        """
+    )
+    assert isinstance(found, AttachLimitsObject)
+    assert (found.name, found.limits) == (
+        "node-1",
+        {"disk.example.com": 25, "none.example.com": 0},
+    )
 
 
 def test_a_pod_names_claims_and_has_templates_of_others() -> None:

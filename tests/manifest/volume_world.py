@@ -90,7 +90,7 @@ def written(text: str) -> list[Value]:
 def planned(
     policy: PolicyName, *values: Value, faithful: bool = False
 ) -> tuple[dict[str, str], list[Finding]]:
-    """Return the node on which each pod starts or why it waits, and what was found."""
+    """Return the node on which each pod starts, now or later, or why it waits; and findings."""
     documents = [*yaml.safe_load_all(BASE[policy]), *values]
     text = "---\n".join(yaml.safe_dump(each) for each in documents)
     result = load(["-"], stdin=io.BytesIO(text.encode()))
@@ -104,7 +104,8 @@ def planned(
     for each in plan.decisions:
         name = each.workload.rpartition("/")[2]
         if isinstance(each, Start | Reserve):
-            outcomes[name] = " ".join(f"{place.node}" for place in each.placements)
+            later = " later" if isinstance(each, Reserve) else ""
+            outcomes[name] = " ".join(f"{place.node}" for place in each.placements) + later
         elif isinstance(each, Wait):
             outcomes[name] = f"{each.reason.code}: {reason_text(each.reason)}"
     return outcomes, [each for each in result.findings if each.severity != "advice"]

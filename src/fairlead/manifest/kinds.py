@@ -22,7 +22,12 @@ from fairlead.manifest.core.read_objects import (
     read_resource_quota,
 )
 from fairlead.manifest.core.read_pod import read_pod
-from fairlead.manifest.core.read_volumes import read_claim, read_storage_class, read_volume
+from fairlead.manifest.core.read_volumes import (
+    read_attach_limits,
+    read_claim,
+    read_storage_class,
+    read_volume,
+)
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.cursor import Cursor
@@ -81,6 +86,7 @@ KINDS: Final[Mapping[GroupAndKind, Kind]] = {
     ("scheduling.k8s.io", "PriorityClass"): one_object(
         read_priority_class, "v1", "v1beta1", "v1alpha1"
     ),
+    ("storage.k8s.io", "CSINode"): one_object(read_attach_limits, "v1", "v1beta1"),
     ("storage.k8s.io", "StorageClass"): one_object(read_storage_class, "v1", "v1beta1"),
     **{key: one_object(each.read, *each.versions) for key, each in OWNER_KINDS.items()},
     **{

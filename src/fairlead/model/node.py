@@ -4,7 +4,7 @@ import msgspec
 
 from fairlead.model.axes import Amounts
 from fairlead.model.selector import PodTerm, Taint
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, VolumeNeeds
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,14 +17,15 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     ready: bool = True
     cordoned: bool = False
     gpu_memory_mib: int | None = None  # of one device; None: not known
+    attach_limits: dict[str, int] = msgspec.field(default_factory=dict)  # of volumes, by driver
 
 
 class ForeignPod(msgspec.Struct, frozen=True, kw_only=True):
     """Another scheduler's pod on a node: what it holds there, and what it means to pods of ours.
 
     Most matter only by what they hold. One that is ``asked_about`` may also attract pods of ours or
-    keep them away: then its namespace, labels, ports and terms are there, as far as ours ask about
-    them. Its own affinity binds no other pod.
+    keep them away: then its namespace, labels, ports, terms and volumes are there, as far as ours
+    ask about them. Its own affinity binds no other pod.
     """
 
     id: PodId
@@ -37,6 +38,7 @@ class ForeignPod(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[tuple[str, str], ...] = ()
     host_ports: tuple[tuple[str, int], ...] = ()  # protocol and port
     pod_anti_affinity: tuple[PodTerm, ...] = ()
+    volumes: VolumeNeeds | None = None  # that other pods may not have beside it
 
 
 class Occupied(msgspec.Struct, frozen=True):

@@ -58,11 +58,20 @@ class VolumeNeeds(msgspec.Struct, frozen=True, kw_only=True):
 
     A node has to match one alternative of each of ``reach``. A node that has any of the labels in
     ``zones`` needs one of the values of each. With an ``obstacle`` the pod cannot start anywhere.
+    The claims in ``exclusive`` are for one pod alone, in the whole cluster; ``attached`` has the
+    volumes that a node attaches, by driver, if any node has a limit for that driver.
     """
 
     reach: tuple[tuple[NodeTerm, ...], ...] = ()
     zones: tuple[tuple[str, tuple[str, ...]], ...] = ()  # label keys, each with its values
     obstacle: Obstacle | None = None
+    exclusive: tuple[str, ...] = ()
+    attached: tuple[tuple[str, str], ...] = ()  # driver and volume
+
+    @property
+    def meets_pods(self) -> bool:
+        """Whether other pods can keep the pod off a node by the volumes that they use."""
+        return bool(self.exclusive or self.attached)
 
 
 class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):

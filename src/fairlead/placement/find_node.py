@@ -17,7 +17,7 @@ from fairlead.model.device_share import besides_shares as without_shares
 from fairlead.model.node import Node
 from fairlead.model.plan import Tally
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, PodSet, Preferences, Workload
+from fairlead.model.workload import PodConstraints, PodSet, Preferences, VolumeNeeds, Workload
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.node_filters import VolumeChecks, node_defect
 from fairlead.placement.node_index import Growth, NodeIndex
@@ -26,6 +26,7 @@ from fairlead.placement.pod_affinity import PodAffinity, PodsAround
 from fairlead.placement.preference_points import preference_points
 from fairlead.placement.room_defect import room_defect
 from fairlead.placement.shared_devices import DeviceRule, choose_devices, fits_devices
+from fairlead.placement.volume_use import VolumeUse
 
 
 class Spot(NamedTuple):
@@ -58,6 +59,7 @@ class NodeFinder:
         self._devices = devices
         self._honors_preferences = honors_all
         self._volumes: VolumeChecks = volumes
+        self._volume_use = VolumeUse(state)
         self._affinity = PodAffinity(state, honors_spread=honors_all)
         self._defects: dict[PodConstraints, dict[str, tuple[Node, str | None]]] = {}
 
@@ -107,11 +109,12 @@ class NodeFinder:
         return self._index.grown_since(growth)
 
     def looks_at_room_alone(self, workload: Workload, pod_set: int) -> bool:
-        """Return whether room alone decides for one more pod of a set, not ports or other pods.
+        """Return whether room alone decides for one more pod of a set, and no other pods.
 
         Law: while that holds and `growth` stays the same, a pod that found no node finds none.
         """
-        if workload.pod_sets[pod_set].constraints.host_ports:
+        where = workload.pod_sets[pod_set].constraints
+        if where.host_ports or self._shared_volumes(where) is not None:
             return False
         return self._affinity.around(workload, pod_set).allow_all
 
@@ -202,7 +205,15 @@ class NodeFinder:
         share, ports = asked.gpu_share, asked.constraints.host_ports
         if share and not fits_devices(room, share, self._index.gpus, now=True):
             return False
-        return not ports or port_room(self._state, room.node.name, ports) == "free"
+        if ports and port_room(self._state, room.node.name, ports) != "free":
+            return False
+        volumes = self._shared_volumes(asked.constraints)
+        return volumes is None or self._volume_use.is_free_now(room.node, volumes)
+
+    def _shared_volumes(self, where: PodConstraints) -> VolumeNeeds | None:
+        """Return the volumes of a pod if other pods that use some can keep it off a node."""
+        needs = where.volumes
+        return needs if needs and needs.meets_pods and self._volumes == "all" else None
 
     def _most_preferred(
         self, workload: Workload, pod_set: int, around: PodsAround, among: Set[str] | None
@@ -256,6 +267,9 @@ class NodeFinder:
         if defect is None and asked.constraints.host_ports:
             ports = port_room(self._state, node.name, asked.constraints.host_ports)
             defect = "have a host port taken" if ports == "taken" else None
+        volumes = self._shared_volumes(asked.constraints)
+        if defect is None and volumes is not None:
+            defect = self._volume_use.defect(node, volumes)
         return defect
 
     def _node_defect(self, node: Node, constraints: PodConstraints) -> str | None:

@@ -87,5 +87,6 @@ def _depends_on_room_and_node_only(shape: Shape) -> bool:
     """Return whether room and the node alone decide for such pods, not other pods or ports."""
     where = shape.constraints
     pods_around = where.pod_affinity or where.pod_anti_affinity or where.spread
-    barred = where.unsupported or (where.volumes and where.volumes.obstacle)
+    volumes = where.volumes
+    barred = where.unsupported or (volumes and (volumes.obstacle or volumes.meets_pods))
     return not (shape.gpu_share or where.host_ports or pods_around or barred)

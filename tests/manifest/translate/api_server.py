@@ -47,6 +47,7 @@ PRIORITY_CLASS = KindKey("scheduling.k8s.io", "PriorityClass")
 BUDGET = KindKey("policy", "PodDisruptionBudget")
 CLAIM = KindKey("", "PersistentVolumeClaim")
 VOLUME = KindKey("", "PersistentVolume")
+ATTACH_LIMITS = KindKey("storage.k8s.io", "CSINode")
 STORAGE_CLASS = KindKey("storage.k8s.io", "StorageClass")
 
 

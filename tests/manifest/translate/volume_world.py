@@ -21,9 +21,11 @@ class Chance(Protocol):
         """Return True in so many of ten cases."""
 
 
-def new_volume_object(chance: Chance, namespaces: Sequence[str]) -> Object:
-    """Return a volume, a claim or a class."""
+def new_volume_object(chance: Chance, namespaces: Sequence[str], nodes: Sequence[str]) -> Object:
+    """Return a volume, a claim, a class or the limits of a node."""
     makers: tuple[Callable[[Chance, Sequence[str]], Object], ...] = (_claim, _volume, _class)
+    if chance.maybe(2):
+        return _limits(chance, nodes)
     return chance.pick(*makers)(chance, namespaces)
 
 
@@ -40,7 +42,7 @@ def volumes_of_pod(chance: Chance) -> list[Object]:
 
 
 def _claim(chance: Chance, namespaces: Sequence[str]) -> Object:
-    spec: Object = {"accessModes": ["ReadWriteOnce"]}
+    spec: Object = {"accessModes": [chance.pick("ReadWriteOnce", "ReadWriteOncePod")]}
     if chance.maybe(6):
         spec["storageClassName"] = chance.pick("waits", *CLASSES)
     if chance.maybe(6):
@@ -56,7 +58,8 @@ def _claim(chance: Chance, namespaces: Sequence[str]) -> Object:
 
 
 def _volume(chance: Chance, namespaces: Sequence[str]) -> Object:
-    spec: Object = {"accessModes": ["ReadWriteOnce"], "storageClassName": chance.pick(*CLASSES)}
+    modes = ["ReadWriteOnce", "ReadWriteOncePod"]
+    spec: Object = {"accessModes": modes, "storageClassName": chance.pick(*CLASSES)}
     if chance.maybe(5):
         expression = {"key": "zone", "operator": "In", "values": [chance.pick("a", "b")]}
         terms = [{"matchExpressions": [expression]}]
@@ -64,6 +67,8 @@ def _volume(chance: Chance, namespaces: Sequence[str]) -> Object:
     if chance.maybe(3):
         owner = {"namespace": chance.pick(*namespaces), "name": chance.pick(*CLAIMS)}
         spec["claimRef"] = owner
+    if chance.maybe(6):
+        spec["csi"] = {"driver": "d.example.com", "volumeHandle": chance.pick("h1", "h2")}
     metadata: Object = {"name": chance.pick(*VOLUMES), "labels": {}}
     if chance.maybe(3):
         metadata["labels"] = {"topology.kubernetes.io/zone": "a"}
@@ -85,6 +90,14 @@ def _class(chance: Chance, _: Sequence[str]) -> Object:
         expression = {"key": "zone", "values": [chance.pick("a", "b")]}
         fields["allowedTopologies"] = [{"matchLabelExpressions": [expression]}]
     return _object("storage.k8s.io/v1", "StorageClass", metadata, **fields)
+
+
+def _limits(chance: Chance, nodes: Sequence[str]) -> Object:
+    driver: Object = {"name": "d.example.com", "nodeID": "x", "topologyKeys": []}
+    if chance.maybe(8):
+        driver["allocatable"] = {"count": chance.pick(0, 1, 2)}
+    metadata: Object = {"name": chance.pick(*nodes)}
+    return _object("storage.k8s.io/v1", "CSINode", metadata, spec={"drivers": [driver]})
 
 
 def _object(api_version: str, kind: str, metadata: Object, **fields: Any) -> Object:

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from tests.manifest.translate.api_server import (
+    ATTACH_LIMITS,
     BUDGET,
     CLAIM,
     FINISHED,
@@ -407,9 +408,10 @@ class World:
 
     def change_volumes(self) -> None:
         """A volume, a claim or a storage class comes, changes, is being deleted or goes."""
-        key = self.some(CLAIM, VOLUME, STORAGE_CLASS) if self.maybe(3) else None
+        kinds = (CLAIM, VOLUME, STORAGE_CLASS, ATTACH_LIMITS)
+        key = self.some(*kinds) if self.maybe(3) else None
         if key is None:
-            self.toggle(new_volume_object(self, NAMESPACES))
+            self.toggle(new_volume_object(self, NAMESPACES, NODES))
         elif self.maybe(3):
             leaving = {"deletionTimestamp": timestamp(self.server.now_ms)}
             self.change(key, lambda value: value["metadata"].update(leaving))

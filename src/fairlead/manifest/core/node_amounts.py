@@ -1,5 +1,7 @@
 """From amounts by resource name, as objects write them, to vectors on the resources of a state."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from fairlead.manifest.core.objects import ByResource, NodeObject
@@ -20,8 +22,13 @@ def amounts_on(resources: tuple[str, ...], by_resource: ByResource) -> Amounts:
     return found
 
 
-def model_node(node: NodeObject, resources: tuple[str, ...]) -> Node:
-    """Return the node on *resources*."""
+_NO_LIMITS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+def model_node(
+    node: NodeObject, resources: tuple[str, ...], attach_limits: Mapping[str, int] = _NO_LIMITS
+) -> Node:
+    """Return the node on *resources*, which attaches so many volumes of each driver."""
     return Node(
         name=node.name,
         allocatable=amounts_on(resources, node.allocatable),
@@ -31,4 +38,5 @@ def model_node(node: NodeObject, resources: tuple[str, ...]) -> Node:
         ready=node.ready,
         cordoned=node.cordoned,
         gpu_memory_mib=node.gpu_memory_mib,
+        attach_limits=dict(attach_limits),
     )

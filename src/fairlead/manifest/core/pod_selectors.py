@@ -114,7 +114,10 @@ def foreign_pod(
     found = [each for each in pod.labels.items() if each[0] in asked] if asked else []
     ports = tuple([port for port in pod.constraints.host_ports if port in selectors.ports])
     repels = pod.constraints.pod_anti_affinity
-    if not (found or ports or repels or selectors.select_unlabelled):
+    volumes = pod.constraints.volumes
+    if volumes is not None and not volumes.meets_pods:
+        volumes = None
+    if not (found or ports or repels or volumes or selectors.select_unlabelled):
         return held
     return msgspec.structs.replace(
         held,
@@ -123,4 +126,5 @@ def foreign_pod(
         labels=tuple(sorted(found)),
         host_ports=ports,
         pod_anti_affinity=repels,
+        volumes=volumes,
     )

@@ -1,6 +1,7 @@
 """Reads volumes: PersistentVolumes, claims for them, and StorageClasses.
 
-Of a volume it is read which nodes reach it and which claim may have it, and nothing of its driver.
+Of a volume it is read which nodes reach it and which claim may have it; of its driver, no more than
+how many of its volumes a node can attach.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from fairlead.manifest.core.read_claim_spec import STORAGE, VOLUME_MODES, read_c
 from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_selector import read_node_terms
 from fairlead.manifest.core.volume_objects import (
+    AttachLimitsObject,
     ClaimObject,
     ClaimPhase,
     StorageClassObject,
@@ -43,7 +45,7 @@ _VOLUME_PHASES: Final = words(Literal["Pending", "Available", "Bound", "Released
 _BINDING_MODES: Final = {"Immediate": False, "WaitForFirstConsumer": True}
 _IGNORED_OF_VOLUMES: Final = field_names(
     """
-    awsElasticBlockStore azureDisk azureFile cephfs cinder csi fc flexVolume flocker
+    awsElasticBlockStore azureDisk azureFile cephfs cinder fc flexVolume flocker
     gcePersistentDisk glusterfs hostPath iscsi local mountOptions nfs persistentVolumeReclaimPolicy
     photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos volumeAttributesClassName
     vsphereVolume
@@ -85,6 +87,8 @@ def read_volume(top: Cursor, metadata: Metadata) -> VolumeObject:
     affinity = spec.mapping("nodeAffinity")
     is_bound_to_nodes = affinity.has("required")
     terms = read_node_terms(affinity.mapping("required"))
+    csi = spec.mapping("csi")
+    csi.ignore(*csi.keys())
     claim = spec.mapping("claimRef")
     claim.ignore(*claim.keys())
     owner = claim.text("name", "")
@@ -101,6 +105,8 @@ def read_volume(top: Cursor, metadata: Metadata) -> VolumeObject:
         access_modes=tuple(sorted(set(spec.texts("accessModes")))),
         capacity=spec.quantities("capacity").get(STORAGE, 0),
         mode=spec.choice("volumeMode", VOLUME_MODES, "Filesystem"),
+        driver=csi.text("driver", ""),
+        handle=csi.text("volumeHandle", ""),
         claim=f"{claim.text('namespace', 'default')}/{owner}" if owner else "",
         is_free=phase in ("Pending", "Available") and not metadata.is_leaving,
     )
@@ -142,3 +148,16 @@ def _topology(term: Cursor) -> NodeTerm:
             ]
         )
     )
+
+
+@reads_named
+def read_attach_limits(top: Cursor, metadata: Metadata) -> AttachLimitsObject:
+    """Read a CSINode. A driver without a limit attaches any number of volumes."""
+    limits = {}
+    for driver in top.mapping("spec").items("drivers"):
+        driver.ignore("nodeID", "topologyKeys")
+        name = driver.text("name")
+        most = driver.mapping("allocatable").integer("count", None, minimum=0)
+        if most is not None:
+            limits[name] = most
+    return AttachLimitsObject(source=top.source, name=metadata.name, limits=limits)

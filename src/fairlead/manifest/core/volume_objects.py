@@ -36,6 +36,8 @@ class VolumeObject(NamedObject, frozen=True, kw_only=True):
     access_modes: tuple[str, ...] = ()
     capacity: int = 0
     mode: VolumeMode = "Filesystem"
+    driver: str = ""  # of the interface CSI, with its own name for the volume; "": another one
+    handle: str = ""
     claim: str = ""  # namespace/name of the one that has it or may have it; "": any may
     is_free: bool = True  # neither bound nor being removed
 
@@ -49,3 +51,10 @@ class StorageClassObject(NamedObject, frozen=True, kw_only=True):
     topologies: tuple[NodeTerm, ...] = ()  # where volumes may be made; none: everywhere
     is_default: bool = False
     created_ms: int = 0
+
+
+class AttachLimitsObject(NamedObject, frozen=True, kw_only=True):
+    """A ``CSINode``: how many volumes of each driver the node of that name can attach."""
+
+    kind: ClassVar = "CSINode"
+    limits: Mapping[str, int]

@@ -28,6 +28,7 @@ from fairlead.manifest.core.pod_selectors import (
     PodSelectors,
     foreign_pod,
 )
+from fairlead.manifest.core.volume_objects import AttachLimitsObject
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document
@@ -152,6 +153,7 @@ class Translator:
         changes = self._inbox.take_changes()
         types = {type(old if new is None else new) for old, new in changes}
         self._is_regrouped |= self.family.refresh(types, self._remarks)
+        self._dirty.units.update(self.volumes.refresh(types))
         self._changes += [*changes, *self._made.update(changes)]
         self._remarks.shared = None
 
@@ -203,7 +205,7 @@ class Translator:
                 self._take_from_unit(old.key(), old)
             if new is not None:
                 self._put_into_unit(new.key(), new)
-        if isinstance(one, NodeObject):
+        if isinstance(one, NodeObject | AttachLimitsObject):
             dirty.nodes.add(one.name)
         dirty.queues |= isinstance(one, family.queue_types)
         dirty.catalogue |= isinstance(one, family.catalogue_types)
@@ -362,8 +364,11 @@ class Translator:
         nodes = self.mirror.of(NodeObject)
         for name in sorted(dirty.nodes):
             node = nodes.get(name)
-            is_ours = node is not None and family.has_node(node)
-            align_node(state, name, model_node(node, state.resources) if node and is_ours else None)
+            found_node = None
+            if node is not None and family.has_node(node):
+                limits = self.volumes.attach_limits(name)
+                found_node = model_node(node, state.resources, limits)
+            align_node(state, name, found_node)
         for workload in sorted(dirty.workloads):
             self._align_workload(workload, measures)
         self._dirty = Dirty(workloads=self._refused)  # to be tried again

@@ -8,7 +8,8 @@ What was looked up for a unit is noted, so that an object that changes reaches t
 concerns and no others. Pods without claims cost nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -17,6 +18,7 @@ from fairlead.manifest.core.claim_spec import ClaimSpec
 from fairlead.manifest.core.objects import Object, PodObject, full_name, is_live, is_placed
 from fairlead.manifest.core.read_volumes import NO_PROVISIONER
 from fairlead.manifest.core.volume_objects import (
+    AttachLimitsObject,
     ClaimObject,
     StorageClassObject,
     VolumeObject,
@@ -37,6 +39,8 @@ from fairlead.policy.obstacles import (
 )
 
 VOLUME_TYPES: Final = (ClaimObject, VolumeObject, StorageClassObject)
+_ONE_POD: Final = "ReadWriteOncePod"
+_NOTHING: Final = VolumeNeeds()
 
 Question: TypeAlias = tuple[type, str]
 """An object that was looked up, by type and name; "": all objects of the type."""
@@ -49,6 +53,7 @@ class _Reach(NamedTuple):
 
     terms: Alternatives | None = None
     zones: Zones = ()
+    volume: tuple[str, str] | None = None  # driver and volume; None: nothing is attached
 
 
 _EVERYWHERE: Final = _Reach()
@@ -62,11 +67,32 @@ class Volumes:
         self._claims = mirror.of(ClaimObject)
         self._volumes = mirror.of(VolumeObject)
         self._classes = mirror.of(StorageClassObject)
+        self._limits = mirror.of(AttachLimitsObject)
+        self._limited: frozenset[str] = frozenset()  # drivers that some node has a limit for
         self._rules = rules
         self._asked: dict[UnitKey, set[Question]] = {}
         self._askers: dict[Question, set[UnitKey]] = {}
         self._free: dict[str, list[VolumeObject]] | None = None  # by class; None: to be found again
         self._matching: dict[tuple[ClaimSpec, str], list[VolumeObject]] = {}
+
+    def attach_limits(self, node: str) -> Mapping[str, int]:
+        """Return how many volumes of each driver a node can attach; of others, any number."""
+        found = self._limits.get(node)
+        return {} if found is None else found.limits
+
+    def refresh(self, changed: Set[type]) -> Iterable[UnitKey]:
+        """Take in that objects of the types *changed* did; see `affected` for the units.
+
+        Returns the units to read again because other drivers have limits than before.
+        """
+        if not changed.isdisjoint(VOLUME_TYPES):
+            self._free = None
+            self._matching.clear()
+        if AttachLimitsObject not in changed:
+            return ()
+        before, limits = self._limited, self._limits.values()
+        self._limited = frozenset(chain.from_iterable(each.limits for each in limits))
+        return () if before == self._limited else tuple(self._asked)
 
     def resolve(self, unit: Unit[object]) -> None:
         """Let the pods of *unit* have what their claims mean among their constraints."""
@@ -82,8 +108,6 @@ class Volumes:
         one = old if new is None else new
         if not isinstance(one, VOLUME_TYPES):
             return ()
-        self._free = None
-        self._matching.clear()
         kind = type(one)
         names = ("", one.key())
         return set().union(*[self._askers.get((kind, name), ()) for name in names])
@@ -129,16 +153,31 @@ class Volumes:
         templates = {f"{pod.name}-{each.name}": each.claim for each in pod.ephemeral_volumes}
         reach: dict[Alternatives, None] = {}
         zones: set[tuple[str, tuple[str, ...]]] = set()
+        attached: set[tuple[str, str]] = set()
+        obstacle: Obstacle | None = None
         for name in sorted({*pod.claims, *templates}):
             found = self._of_claim(f"{pod.namespace}/{name}", templates.get(name), asked)
             if isinstance(found, Obstacle):
-                return VolumeNeeds(obstacle=found)
+                obstacle = obstacle or found
+                continue
             if found.terms is not None:
                 reach[found.terms] = None
             zones.update(found.zones)
-        if not reach and not zones:
-            return None
-        return VolumeNeeds(reach=tuple(reach), zones=tuple(sorted(zones)))
+            if found.volume is not None and found.volume[0] in self._limited:
+                attached.add(found.volume)
+        exclusive = filter(self._is_exclusive, [f"{pod.namespace}/{name}" for name in pod.claims])
+        needs = VolumeNeeds(
+            reach=tuple(reach),
+            zones=tuple(sorted(zones)),
+            obstacle=obstacle,
+            exclusive=tuple(exclusive),
+            attached=tuple(sorted(attached)),
+        )
+        return None if needs == _NOTHING else needs
+
+    def _is_exclusive(self, name: str) -> bool:
+        claim = self._claims.get(name)
+        return claim is not None and _ONE_POD in claim.spec.access_modes
 
     def _of_claim(
         self, name: str, template: ClaimSpec | None, asked: set[Question]
@@ -168,7 +207,8 @@ class Volumes:
         asked.add((VolumeObject, name))
         volume = self._volumes.get(name)
         if volume is not None:
-            return _Reach(volume.node_terms, volume.zones)
+            attached = (volume.driver, volume.handle) if volume.driver else None
+            return _Reach(volume.node_terms, volume.zones, attached)
         asked.add((VolumeObject, ""))
         if not self._knows_volumes():
             return _EVERYWHERE
@@ -190,9 +230,10 @@ class Volumes:
                 return Obstacle(code=STORAGE_CLASS_NOT_FOUND, names=(name, claim))
         if storage_class is None or not storage_class.waits_for_pod or spec.volume:
             return Obstacle(code=CLAIM_NOT_BOUND, names=(claim,))
+        made = (storage_class.provisioner, claim)
         if selected_node:
             chosen = LabelRequirement(key="metadata.name", operator="In", values=(selected_node,))
-            return _Reach((NodeTerm(names=(chosen,)),))
+            return _Reach((NodeTerm(names=(chosen,)),), (), made)
         asked.add((VolumeObject, ""))
         free = self._free_volumes(claim, spec, name)
         is_made = storage_class.provisioner != NO_PROVISIONER
@@ -202,7 +243,8 @@ class Volumes:
         if is_made:
             found.append(storage_class.topologies or None)
         terms = [each for each in found if each is not None]
-        return _EVERYWHERE if len(terms) < len(found) else _Reach(_alternatives(terms))
+        everywhere = len(terms) < len(found)
+        return _Reach(None if everywhere else _alternatives(terms), (), made)
 
     def _class_name(self, spec: ClaimSpec, asked: set[Question]) -> str:
         """Return the class of a claim, or the default one; "": none."""

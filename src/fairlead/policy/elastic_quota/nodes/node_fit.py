@@ -22,6 +22,7 @@ from fairlead.placement.pod_spread import SpreadLimit
 from fairlead.placement.preference_points import preference_points
 from fairlead.placement.room_defect import POD_SLOTS, lack_text
 from fairlead.placement.scored_nodes import WHOLE_POINT, ScoredNodes
+from fairlead.placement.volume_use import VolumeUse
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
 from fairlead.policy.elastic_quota.quota.nominations import Nominations
 from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
@@ -34,18 +35,21 @@ class NodeFilters:
         """Follow *state* through its changes."""
         self._state = state
         self._affinity = PodAffinity(state)
+        self._volume_use = VolumeUse(state)
 
     def node_defect(self, pending: PendingPod, node: Node) -> str | None:
         """Return why the node itself rules out the pod; None: it does not."""
         return node_defect(node, pending.pod_set.constraints)
 
     def apply_to(self, pending: PendingPod) -> bool:
-        """Return whether host ports or other pods can rule out a node for the pod."""
+        """Return whether host ports, volumes or other pods can rule out a node for the pod."""
         around = self._affinity.around(pending.workload, pending.set_index)
-        return bool(pending.pod_set.constraints.host_ports) or not around.allow_all
+        where = pending.pod_set.constraints
+        meets_pods = where.volumes is not None and where.volumes.meets_pods
+        return meets_pods or bool(where.host_ports) or not around.allow_all
 
     def defect(self, pending: PendingPod, node: Node) -> str | None:
-        """Return why host ports or pods that are there rule out the node; None: they do not."""
+        """Return why host ports, volumes or pods there rule out the node; None: they do not."""
         around = self._affinity.around(pending.workload, pending.set_index)
         if not around.allow_all:
             defect = around.defect(node)
@@ -56,7 +60,13 @@ class NodeFilters:
         ports = pending.pod_set.constraints.host_ports
         if ports and port_room(self._state, node.name, ports) != "free":
             return "have a host port taken"
-        return None
+        volumes = pending.pod_set.constraints.volumes
+        if volumes is None or not volumes.meets_pods:
+            return None
+        defect = self._volume_use.defect(node, volumes)
+        if defect is None and not self._volume_use.is_free_now(node, volumes):
+            return "wait for other pods to terminate"
+        return defect
 
     def preferred_spread(self, pending: PendingPod) -> tuple[SpreadLimit, ...]:
         """Return the counts for the spread constraints that the pod only prefers."""
