@@ -9,10 +9,10 @@ from importlib.resources import files
 
 import pytest
 
-from fairlead.web.page.write_page import Kind, write_page
+from fairlead.web.page.write_page import PageKind, write_page
 
 HOSTILE = "</script><b>'\"&amp;{x}<!--\u2028"
-KINDS: tuple[Kind, ...] = ("report", "compare")
+KINDS: tuple[PageKind, ...] = ("report", "compare")
 
 
 class Seen(HTMLParser):
@@ -40,7 +40,7 @@ def seen(page: bytes) -> Seen:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_hostile_names_change_no_tag(kind: Kind) -> None:
+def test_hostile_names_change_no_tag(kind: PageKind) -> None:
     harmless = seen(write_page(kind, "small", {"name": "small"}))
     hostile = seen(write_page(kind, HOSTILE, {"name": HOSTILE, HOSTILE: [HOSTILE]}))
     assert hostile.tags == harmless.tags
@@ -49,7 +49,7 @@ def test_hostile_names_change_no_tag(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_stay_what_they_are_in_the_data(kind: Kind) -> None:
+def test_names_stay_what_they_are_in_the_data(kind: PageKind) -> None:
     page = write_page(kind, "small", {"name": HOSTILE}).decode()
     found = re.search(r'<script type="application/json" id="document">(.*?)</script>', page)
     assert found is not None
@@ -57,7 +57,7 @@ def test_names_stay_what_they_are_in_the_data(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_our_own_script_and_style_are_allowed(kind: Kind) -> None:
+def test_only_our_own_script_and_style_are_allowed(kind: PageKind) -> None:
     page = write_page(kind, "small", {})
     (policy,) = re.findall(rb'Content-Security-Policy" content="([^"]*)"', page)
     assert policy.startswith(b"default-src 'none'; ")
@@ -68,7 +68,7 @@ def test_only_our_own_script_and_style_are_allowed(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_fetched(kind: Kind) -> None:
+def test_nothing_is_fetched(kind: PageKind) -> None:
     parser = seen(write_page(kind, "small", {}))
     assert [name for name, _ in parser.attributes if name in ("src", "href", "srcset")] == []
     style = "".join(parser.texts["style"])

@@ -47,7 +47,7 @@ ABOVE_ALL_SCORES: Final = 10**12
 ASSUMED_REQUESTS: Final = {"cpu": 100, "memory": 200 * 2**20}  # of pods that request none
 KINDS_REMEMBERED: Final = 64  # an order of 1,000 nodes takes about 0.13 MB
 
-Kind: TypeAlias = tuple[Amounts, tuple[Toleration, ...]]
+PodClass: TypeAlias = tuple[Amounts, tuple[Toleration, ...]]
 Weighed: TypeAlias = tuple[
     tuple[int, int], ...
 ]  # indexes of resources, and what the pod adds there
@@ -64,7 +64,7 @@ class _Load(NamedTuple):
 class _Order:
     """The nodes where one kind of pod fits, as of one moment of the change log."""
 
-    def __init__(self, kind: Kind, fit: Weighed, balance: Weighed | None) -> None:
+    def __init__(self, kind: PodClass, fit: Weighed, balance: Weighed | None) -> None:
         self.requests, self.tolerations = kind
         self.fit = fit
         self.balance = balance
@@ -93,7 +93,7 @@ class ScoredNodes:
         self._nothing: Amounts = (0,) * len(resources)
         self._loads: dict[str, _Load] = {}
         self._read_at = 0
-        self._orders: dict[Kind, _Order] = {}  # the least recently used first
+        self._orders: dict[PodClass, _Order] = {}  # the least recently used first
 
     def best_first(self, asked: PodSet) -> Iterator[str]:
         """Return the nodes where a pod of *asked* fits now, best first, then by name.
@@ -168,7 +168,7 @@ class ScoredNodes:
         self._orders[kind] = order
         return order
 
-    def _new_order(self, kind: Kind) -> _Order:
+    def _new_order(self, kind: PodClass) -> _Order:
         requests, _ = kind
         fit = [(at, requests[at] or amount) for at, amount in self._assumed]
         if self._scoring == "MostAllocated":

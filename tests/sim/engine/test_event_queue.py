@@ -1,6 +1,6 @@
 """The order in which things happen."""
 
-from fairlead.sim.engine.event_queue import EventQueue, Rank
+from fairlead.sim.engine.event_queue import EventOrder, EventQueue
 
 
 def test_time_goes_first_then_rank_then_who_came_first() -> None:
@@ -9,11 +9,11 @@ def test_time_goes_first_then_rank_then_who_came_first() -> None:
     def call(at_ms: int, what: str) -> None:
         order.append((at_ms, what))
 
-    queue.push(5, Rank.CYCLE, call, "cycle")
-    queue.push(5, Rank.SUBMIT, call, "first")
-    queue.push(5, Rank.SUBMIT, call, "second")
-    queue.push(5, Rank.FINISH, call, "end")
-    queue.push(4, Rank.CYCLE, call, "earlier")
+    queue.push(5, EventOrder.CYCLE, call, "cycle")
+    queue.push(5, EventOrder.SUBMIT, call, "first")
+    queue.push(5, EventOrder.SUBMIT, call, "second")
+    queue.push(5, EventOrder.FINISH, call, "end")
+    queue.push(4, EventOrder.CYCLE, call, "earlier")
     assert queue.next_ms() == 4
     while queue:
         queue.step()

@@ -39,10 +39,10 @@ def turns_section(title: str, before: Sequence[TurnBefore]) -> Section:
     return Section(title=title, table=table, words=len(table[0]), remarks=remarks)
 
 
-Rank: TypeAlias = tuple[int, int]  # priority, and since when it waits, in milliseconds
+PriorityAndAge: TypeAlias = tuple[int, int]  # priority, and since when it waits, in milliseconds
 
 
-def why_older_or_higher(first: Rank, other: Rank) -> str:
+def why_older_or_higher(first: PriorityAndAge, other: PriorityAndAge) -> str:
     """Return which rule puts *first* before *other*."""
     (priority, since_ms), (other_priority, other_since_ms) = first, other
     if priority != other_priority:

@@ -34,7 +34,7 @@ class Planned(NamedTuple):
     plan: Plan
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class JobOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What one of the two plans decides about a job, which may be nothing.
 
     ``outcome`` says it in short, such as ``start 2/4, wait``. Where nothing is decided it is
@@ -56,8 +56,8 @@ class PlanChange(msgspec.Struct, frozen=True, kw_only=True):
 
     workload: WorkloadName
     queue: QueueName
-    before: Standing
-    after: Standing
+    before: JobOutcome
+    after: JobOutcome
 
 
 def plan_changes(before: Planned, after: Planned) -> list[PlanChange]:
@@ -72,8 +72,8 @@ def plan_changes(before: Planned, after: Planned) -> list[PlanChange]:
         PlanChange(
             workload=name,
             queue=(after if name in after.state.workloads else before).state.workloads[name].queue,
-            before=_standing(before, name, was.get(name, ())),
-            after=_standing(after, name, now.get(name, ())),
+            before=_job_outcome(before, name, was.get(name, ())),
+            after=_job_outcome(after, name, now.get(name, ())),
         )
         for name in dict.fromkeys([*now, *was])
         if _parts(before.state, was.get(name, ())) != _parts(after.state, now.get(name, ()))
@@ -88,8 +88,8 @@ def plan_changes_document(
         {
             "workload": change.workload,
             "queue": change.queue,
-            "old": _standing_document(before, change.before),
-            "new": _standing_document(after, change.after),
+            "old": _outcome_document(before, change.before),
+            "new": _outcome_document(after, change.after),
         }
         for change in changes
     ]
@@ -115,14 +115,16 @@ def _parts(state: ClusterState, decisions: Iterable[Decision]) -> Parts:
     return dict(parts)
 
 
-def _standing(planned: Planned, name: WorkloadName, decisions: tuple[Decision, ...]) -> Standing:
+def _job_outcome(
+    planned: Planned, name: WorkloadName, decisions: tuple[Decision, ...]
+) -> JobOutcome:
     state = planned.state
     if decisions:
         outcome = _decided(_parts(state, decisions), state.workloads[name].pod_count())
     else:
         outcome = _undecided(state, name)
     rows = tuple(plan_rows(state, decisions))
-    return Standing(outcome=outcome, decisions=decisions, rows=rows)
+    return JobOutcome(outcome=outcome, decisions=decisions, rows=rows)
 
 
 def _decided(parts: Parts, total: int) -> str:
@@ -144,6 +146,6 @@ def _undecided(state: ClusterState, name: WorkloadName) -> str:
     return "leave" if is_gone else "keep"
 
 
-def _standing_document(planned: Planned, standing: Standing) -> dict[str, object]:
-    decisions = decision_documents(planned.state, standing.decisions)
-    return {"outcome": standing.outcome, "decisions": decisions}
+def _outcome_document(planned: Planned, job: JobOutcome) -> dict[str, object]:
+    decisions = decision_documents(planned.state, job.decisions)
+    return {"outcome": job.outcome, "decisions": decisions}

@@ -66,7 +66,7 @@ OF_A_CLUSTER: Final = AssemblyRules(
 )
 
 
-Kind = TypeVar("Kind", bound=Object)
+AnyObject = TypeVar("AnyObject", bound=Object)
 
 
 class Mirror:
@@ -76,9 +76,9 @@ class Mirror:
         """Begin without objects."""
         self._by_type: dict[type, dict[str, Object]] = {}
 
-    def of(self, kind: type[Kind]) -> dict[str, Kind]:
+    def of(self, kind: type[AnyObject]) -> dict[str, AnyObject]:
         """Return the objects of one type by name: the same mapping for as long as the mirror is."""
-        return cast("dict[str, Kind]", self._by_type.setdefault(kind, {}))
+        return cast("dict[str, AnyObject]", self._by_type.setdefault(kind, {}))
 
     def put(self, found: Object) -> Object | None:
         """Take an object in; returns the version that it replaces, if any."""
@@ -95,7 +95,7 @@ class Mirror:
         """Let an object be gone; returns its last version, if there was one."""
         return self._by_type.get(kind, {}).pop(name, None)
 
-    def single(self, kind: type[Kind]) -> Kind | None:
+    def single(self, kind: type[AnyObject]) -> AnyObject | None:
         """Return the one object of a type that a cluster has at most one of."""
         return next(iter(self.of(kind).values()), None)
 

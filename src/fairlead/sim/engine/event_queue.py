@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 
-class Rank(IntEnum):
+class EventOrder(IntEnum):
     """What goes first at one moment."""
 
     FINISH = 0
@@ -33,7 +33,9 @@ class EventQueue:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def push(self, at_ms: int, rank: Rank, call: Callable[[int, Any], None], what: Any) -> None:
+    def push(
+        self, at_ms: int, rank: EventOrder, call: Callable[[int, Any], None], what: Any
+    ) -> None:
         """Let ``call(at_ms, what)`` be made at *at_ms*."""
         self._counter += 1
         heappush(self._heap, (at_ms, rank, self._counter, call, what))

@@ -32,7 +32,7 @@ from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Unknown, 
 from fairlead.model.run import Run
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.sim.engine.event_queue import EventQueue, Rank
+from fairlead.sim.engine.event_queue import EventOrder, EventQueue
 from fairlead.sim.engine.events import (
     Cause,
     Evicted,
@@ -208,7 +208,7 @@ class LiveJobs:
 
     def _await(self, at_ms: int, call: Callable[[int, _Asked], None], asked: _Asked) -> None:
         self.awaited += 1
-        self._events.push(at_ms, Rank.STOP, call, asked)
+        self._events.push(at_ms, EventOrder.STOP, call, asked)
 
     def _done_late(self, now_ms: int, asked: _Asked) -> None:
         self.awaited -= 1
@@ -313,7 +313,7 @@ class LiveJobs:
             placed = self._state.runs[name].pods
             since = [(pod, placed[pod].started_ms) for pod in pods]
             at_ms = now_ms + self._rules.grace_ms
-            self._events.push(at_ms, Rank.STOP, self._stop_evicted, (name, since, cause))
+            self._events.push(at_ms, EventOrder.STOP, self._stop_evicted, (name, since, cause))
         else:
             self._stop(now_ms, name, pods, cause)
 
@@ -355,7 +355,9 @@ class LiveJobs:
     def _schedule_finish(self, now_ms: int, name: WorkloadName, progress: JobProgress) -> None:
         end_ms = progress.end_ms(now_ms)
         if end_ms is not None:
-            self._events.push(end_ms, Rank.FINISH, self._finish, (name, progress, progress.epoch))
+            self._events.push(
+                end_ms, EventOrder.FINISH, self._finish, (name, progress, progress.epoch)
+            )
 
     def _finish(self, now_ms: int, scheduled: tuple[WorkloadName, JobProgress, int]) -> None:
         name, progress, epoch = scheduled

@@ -16,7 +16,7 @@ from fairlead.model.events import NodeAdded, NodeRemoved
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy
-from fairlead.sim.engine.event_queue import EventQueue, Rank
+from fairlead.sim.engine.event_queue import EventOrder, EventQueue
 from fairlead.sim.engine.events import CapacityChanged
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.live_jobs import Listener, LiveJobs
@@ -166,10 +166,10 @@ class Simulation:
         self._report_capacity(start_ms)
         for change in node_changes:
             self._to_come += 1
-            self._events.push(change.at_ms, Rank.CLUSTER, self._change_nodes, change)
+            self._events.push(change.at_ms, EventOrder.CLUSTER, self._change_nodes, change)
         if self._past_use is not None:
             self._past_use.begin(start_ms)
-            self._events.push(start_ms, Rank.USAGE, self._publish_usage, None)
+            self._events.push(start_ms, EventOrder.USAGE, self._publish_usage, None)
         if self._rules.every_ms is not None:
             self._hold_cycle_at(start_ms)
         self._await_arrival()
@@ -194,7 +194,7 @@ class Simulation:
                 "add a duration, or let jobs come more often"
             )
         self._to_come += 1
-        self._events.push(job.submit_ms, Rank.SUBMIT, call, job)
+        self._events.push(job.submit_ms, EventOrder.SUBMIT, call, job)
 
     def _submit(self, now_ms: int, job: Job) -> None:
         self._to_come -= 1
@@ -232,7 +232,9 @@ class Simulation:
     def _publish_usage(self, now_ms: int, _: None) -> None:
         assert self._past_use is not None
         self._past_use.publish(now_ms)
-        self._events.push(now_ms + self._past_use.every_ms, Rank.USAGE, self._publish_usage, None)
+        self._events.push(
+            now_ms + self._past_use.every_ms, EventOrder.USAGE, self._publish_usage, None
+        )
         if self.state.has_waiting():
             self._wake(now_ms)
 
@@ -247,7 +249,7 @@ class Simulation:
     def _hold_cycle_at(self, at_ms: int) -> None:
         if self._cycle_at_ms is None or at_ms < self._cycle_at_ms:
             self._cycle_at_ms = at_ms
-            self._events.push(at_ms, Rank.CYCLE, self._cycle, None)
+            self._events.push(at_ms, EventOrder.CYCLE, self._cycle, None)
 
     def _cycle(self, now_ms: int, _: None) -> None:
         if now_ms != self._cycle_at_ms:

@@ -16,10 +16,10 @@ import msgspec
 
 from fairlead import __version__
 
-Kind: TypeAlias = Literal["report", "compare"]
+PageKind: TypeAlias = Literal["report", "compare"]
 
 _SHARED: Final = ("texts.js", "elements.js")
-_SCRIPTS: Final[dict[Kind, Sequence[str]]] = {
+_SCRIPTS: Final[dict[PageKind, Sequence[str]]] = {
     "report": (
         *_SHARED,
         "time_marks.js",
@@ -45,7 +45,7 @@ _ESCAPED: Final = {
 }
 
 
-def write_page(kind: Kind, title: str, document: object) -> bytes:
+def write_page(kind: PageKind, title: str, document: object) -> bytes:
     """Return the page that shows *document*. Equal documents give equal bytes."""
     style = _asset("page.css")
     script = f"'use strict';\n{''.join(map(_asset, _SCRIPTS[kind]))}"

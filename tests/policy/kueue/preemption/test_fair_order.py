@@ -6,7 +6,7 @@ from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.preemption.candidates import Candidates, cohort_filter
 from fairlead.policy.kueue.preemption.fair_order import FairOrder
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot.share_order import Entry
+from fairlead.policy.kueue.snapshot.share_order import ShareKey
 from tests.policy.kueue.target_world import story_world
 
 HEAD = "name parent weight nominal borrow lend within reclaim\n"
@@ -22,7 +22,7 @@ def asked(tree: str, held: str, claim: str, *, is_hopeless: bool = False) -> lis
     candidates = Candidates(snapshot, preemptor, others)
     snapshot.share_order.refresh()
 
-    def share_order(cohort: QueueName, besides: Collection[QueueName]) -> Sequence[Entry]:
+    def share_order(cohort: QueueName, besides: Collection[QueueName]) -> Sequence[ShareKey]:
         return snapshot.share_order.below(cohort, candidates.cohort_filter, besides)
 
     order = FairOrder(snapshot, snapshot.path(preemptor.queue), candidates.of, share_order)

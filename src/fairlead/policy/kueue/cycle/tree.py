@@ -57,13 +57,13 @@ class InadmissibleEntry(Struct, frozen=True, gc=False):
     reason: Reason
 
 
-Entry: TypeAlias = AdmittedEntry | PendingEntry | InadmissibleEntry
+WorkloadEntry: TypeAlias = AdmittedEntry | PendingEntry | InadmissibleEntry
 
 
 class Reading(Struct, frozen=True, gc=False):
     """What a workload is at a moment, and when time alone may change that; None: never."""
 
-    entry: Entry
+    entry: WorkloadEntry
     until_ms: int | None = None
 
 
@@ -177,7 +177,7 @@ class CohortTree:
         if settings.keeps_promises:
             self.decided_on = without_evicted(self.snapshot)
 
-    def _note(self, name: WorkloadName, reading: Reading | None) -> Entry | None:
+    def _note(self, name: WorkloadName, reading: Reading | None) -> WorkloadEntry | None:
         """Return what was read of a workload, and note until when it holds."""
         if reading is None:
             return None

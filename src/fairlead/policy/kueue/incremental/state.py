@@ -14,10 +14,10 @@ from fairlead.policy.kueue.cycle.source import Nominations
 from fairlead.policy.kueue.cycle.tree import (
     AdmittedEntry,
     CohortTree,
-    Entry,
     InadmissibleEntry,
     PendingEntry,
     Reading,
+    WorkloadEntry,
     WorkloadReader,
 )
 from fairlead.policy.kueue.incremental.parked import RememberedNominations
@@ -154,7 +154,7 @@ class KeptTree(CohortTree):
         settings: KueueSettings,
     ) -> None:
         """Read all workloads of the queues *names*, which are one tree, parents first."""
-        self.entries: dict[WorkloadName, Entry] = {}
+        self.entries: dict[WorkloadName, WorkloadEntry] = {}
         super().__init__(state, names, reader, settings)
         fair, is_one = settings.fair_sharing, self.decided_on is self.snapshot
         self._present = LoggedSnapshot(self.snapshot, with_ranks=fair and is_one)
@@ -165,7 +165,7 @@ class KeptTree(CohortTree):
         )
         self._begun_at = len(self._present.log)
 
-    def _note(self, name: WorkloadName, reading: Reading | None) -> Entry | None:
+    def _note(self, name: WorkloadName, reading: Reading | None) -> WorkloadEntry | None:
         entry = super()._note(name, reading)
         if entry is not None:
             self.entries[name] = entry

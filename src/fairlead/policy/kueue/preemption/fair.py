@@ -30,7 +30,7 @@ from fairlead.policy.kueue.preemption.targets import (
 )
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
 from fairlead.policy.kueue.snapshot.admitted import CandidateFilter
-from fairlead.policy.kueue.snapshot.share_order import Entry
+from fairlead.policy.kueue.snapshot.share_order import ShareKey
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import AdmittedWorkload, Preemptor, Usage
 
@@ -176,7 +176,7 @@ class FairSearch:
             order.refresh(queue)
         return False
 
-    def _share_order(self, cohort: QueueName, besides: Collection[QueueName]) -> Sequence[Entry]:
+    def _share_order(self, cohort: QueueName, besides: Collection[QueueName]) -> Sequence[ShareKey]:
         """Return the order at rest below *cohort*; those *besides* are not at rest."""
         return self._snapshot.share_order.below(cohort, self._candidates.cohort_filter, besides)
 

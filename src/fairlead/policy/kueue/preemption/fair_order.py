@@ -13,14 +13,14 @@ from typing import TypeAlias
 
 from fairlead.fairness.dominant_share import LEAST_RANK
 from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.snapshot.share_order import Entry, cohort_entry, queue_entry
+from fairlead.policy.kueue.snapshot.share_order import ShareKey, cohort_entry, queue_entry
 from fairlead.policy.kueue.snapshot.snapshot import Snapshot
 from fairlead.policy.kueue.workloads import AdmittedWorkload
 
 RulesOut: TypeAlias = Callable[[QueueName, QueueName], bool]
 """Of two siblings, the preemptor's side first: has the other no possible victim?"""
 
-SortedChildren: TypeAlias = Callable[[QueueName, Collection[QueueName]], Sequence[Entry]]
+SortedChildren: TypeAlias = Callable[[QueueName, Collection[QueueName]], Sequence[ShareKey]]
 """Returns the children of a cohort in their order; the other names do not count."""
 
 
@@ -55,7 +55,7 @@ class FairOrder:
         self._below = dict(zip(path[1:], path, strict=False))  # the child on the way down the path
         self._remaining: dict[QueueName, list[AdmittedWorkload]] = {}
         self._opened: dict[QueueName, _Opened] = {}
-        self._changed: dict[QueueName, Entry | None] = {}  # replaces the entry at rest
+        self._changed: dict[QueueName, ShareKey | None] = {}  # replaces the entry at rest
         self._trail = [self._root]  # on the way to the last queue
 
     def remaining(self, queue: QueueName) -> list[AdmittedWorkload]:
@@ -107,7 +107,7 @@ class FairOrder:
             name, parent = parent, parents[parent]
         self._trail = [self._root]
 
-    def _best(self, cohort: QueueName) -> Entry | None:
+    def _best(self, cohort: QueueName) -> ShareKey | None:
         opened = self._opened.get(cohort) or self._open(cohort)
         entries, position, changed = opened.entries, opened.position, self._changed
         while position < len(entries) and entries[position][-1] in changed:
@@ -133,7 +133,7 @@ class FairOrder:
         if entry is not None:
             heappush(self._opened[parent].heap, entry)
 
-    def _entry(self, name: QueueName) -> Entry | None:
+    def _entry(self, name: QueueName) -> ShareKey | None:
         """Return where a node stands among its siblings; None if it is done."""
         tree = self._snapshot.tree
         rank = tree.rank(name)
@@ -151,10 +151,10 @@ class _Opened:
 
     __slots__ = ("entries", "heap", "position")
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[ShareKey]) -> None:
         self.entries = entries
         self.position = 0  # earlier entries are done
-        self.heap: list[Entry] = []  # of changed children, also outdated entries
+        self.heap: list[ShareKey] = []  # of changed children, also outdated entries
 
     def close(self) -> None:
         """Visit no child any more: those left are ruled out as the first one is."""

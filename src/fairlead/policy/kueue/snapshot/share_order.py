@@ -16,17 +16,17 @@ from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads, Candidate
 from fairlead.policy.kueue.workloads import AdmittedWorkload
 
 Tie: TypeAlias = tuple[bool, bool, int, float, int, str]
-Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
+ShareKey: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
 """Sorts the largest share first, then cohorts, and then by what decides between equals."""
 
 
-def cohort_entry(rank: Rank, name: QueueName) -> Entry:
+def cohort_entry(rank: Rank, name: QueueName) -> ShareKey:
     """Return where a cohort stands among its siblings."""
     weightless, share = rank
     return not weightless, -share, False, (False, False, 0, 0.0, 0, name), name
 
 
-def queue_entry(rank: Rank, name: QueueName, first: AdmittedWorkload, *, is_own: bool) -> Entry:
+def queue_entry(rank: Rank, name: QueueName, first: AdmittedWorkload, *, is_own: bool) -> ShareKey:
     """Return where a ClusterQueue stands that would lose *first*; of equals the own one is last."""
     weightless, share = rank
     is_staying, priority, size, newest, first_name = first.key()
@@ -82,7 +82,7 @@ class ShareOrder:
         cohort: QueueName,
         candidate_filter: CandidateFilter,
         besides: Collection[QueueName] = (),
-    ) -> list[Entry]:
+    ) -> list[ShareKey]:
         """Return the entries below *cohort*, in their order; not to be changed.
 
         All that are below must be at rest but *besides*, whose entries may be outdated. Cost: the
@@ -115,7 +115,7 @@ class ShareOrder:
             known[queue, candidate_filter] = rank
         return rank
 
-    def _entry(self, name: QueueName, candidate_filter: CandidateFilter) -> Entry | None:
+    def _entry(self, name: QueueName, candidate_filter: CandidateFilter) -> ShareKey | None:
         """Return where a node stands; None if it has no candidates."""
         tree = self._tree
         rank = tree.rank(name)
@@ -137,11 +137,11 @@ class _Siblings:
     __slots__ = ("_by_name", "entries", "stale")
 
     def __init__(self, names: Iterable[QueueName]) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[ShareKey] = []
         self.stale = set(names)
-        self._by_name: dict[QueueName, Entry] = {}
+        self._by_name: dict[QueueName, ShareKey] = {}
 
-    def put(self, name: QueueName, entry: Entry | None) -> None:
+    def put(self, name: QueueName, entry: ShareKey | None) -> None:
         """Replace the entry of a child."""
         old = self._by_name.pop(name, None)
         if old is not None:

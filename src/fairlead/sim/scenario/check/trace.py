@@ -15,7 +15,7 @@ from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.sim.engine.job import Job
 from fairlead.sim.fields import MORE_THAN_ANY, MOST_BASE_UNITS
-from fairlead.sim.scenario.check.work import Gang, JobNames, Kind, Lack, Offer, Room
+from fairlead.sim.scenario.check.work import Gang, JobNames, Lack, LackKind, Offer, Room
 from fairlead.sim.scenario.scenario import TraceWork
 from fairlead.sim.traces.jobs_of_trace import CUT_OFF, jobs_of_trace
 from fairlead.sim.traces.read_rows import BROKEN_ROW, TraceTally
@@ -30,12 +30,12 @@ MOST_QUEUES: Final = 20
 MOST_SIZES: Final = 3
 """Sizes of pods beyond these are only counted, for the same reason."""
 
-LOG_FIXES: Final[Mapping[Kind, str]] = {
+LOG_FIXES: Final[Mapping[LackKind, str]] = {
     "pod": "split such jobs into smaller pods with podAtMost of the trace, or add a larger node",
     "gang": "let such jobs begin with fewer pods by gang: false of the trace, or add nodes",
     "queue": "let the queue and its parents hold more, or send such jobs to another one",
 }
-_BEYOND: Final[Mapping[Kind, str]] = {
+_BEYOND: Final[Mapping[LackKind, str]] = {
     "pod": "sizes of pods that no node holds",
     "gang": "sizes of gangs that all nodes together do not hold",
     "queue": "sizes of jobs that their queues may not hold",

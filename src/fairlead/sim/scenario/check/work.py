@@ -161,14 +161,14 @@ class QueueRoom:
         return self._most[key]
 
 
-Kind: TypeAlias = Literal["pod", "gang", "queue"]
+LackKind: TypeAlias = Literal["pod", "gang", "queue"]
 """What is too large: a pod for each node, a gang for all of them, or a gang for its queue."""
 
 
 class Lack(NamedTuple):
     """Why a gang waits for ever: ``what`` follows "found", ``waits`` says under which rules."""
 
-    kind: Kind
+    kind: LackKind
     what: str
     waits: str
 

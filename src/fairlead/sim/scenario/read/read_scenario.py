@@ -32,7 +32,7 @@ from fairlead.sim.scenario.check.trace import check_trace
 from fairlead.sim.scenario.check.work import (
     RENAME,
     JobNames,
-    Kind,
+    LackKind,
     Offer,
     PodRoom,
     QueueRoom,
@@ -65,7 +65,7 @@ from fairlead.sim.scenario.variant.prepare import load_variant, settings_of, usa
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
 
 _MOST_KINDS: Final = 5  # that are listed of a file with other objects
-_ROOM: Final[Mapping[Kind, str]] = {
+_ROOM: Final[Mapping[LackKind, str]] = {
     "pod": "ask for less in each pod, or add a node that holds it",
     "gang": "ask for fewer pods or less in each, or add nodes",
     "queue": "ask for less, or let the queue and its parents hold more",
