@@ -22,7 +22,7 @@ class ResourceFlavor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LocalQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """A namespace's door to a ClusterQueue."""
+    """By which a namespace submits to a ClusterQueue."""
 
     namespace: str
     name: str

@@ -2,7 +2,7 @@
 
 A pod that asks for whole devices gets any that are idle, so they need no numbers. Shared devices
 do: two halves are one device only if they are halves of the same one. A number means something
-on its node alone, and for as long as somebody shares that device.
+on its node alone, and for as long as a pod shares that device.
 """
 
 from typing import Final

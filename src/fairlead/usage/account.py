@@ -88,7 +88,7 @@ class Account:
             sums.forget(moment)
 
     def remove(self, moment: Moment) -> None:
-        """From *moment* on nothing is held by anybody, and nothing is guaranteed."""
+        """From *moment* on nothing is held any more, and nothing is guaranteed."""
         self.is_removed = True
         self.held.clear()
         self.guarantee = None

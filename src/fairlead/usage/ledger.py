@@ -1,10 +1,10 @@
-"""Who used what over a window, from the entries that were written down.
+"""What each queue and user used over a window, from the entries that were written down.
 
 What happens to odd entries is part of the promise:
 
 * **Order.** The entries of one queue (its users and its guarantee included), and those of the
   capacity, come in the order of time; one that is older than the last is refused, and nothing is
-  changed. Different queues need not be in step. An entry about everybody (a gap, forgiving all)
+  changed. Different queues need not be in step. An entry about all queues (a gap, forgiving all)
   must not be older than any other, nor may a gap begin before the last entry.
 * **A clock that jumps back.** `newest_ms` is the last moment that is known. A caller writes the
   later of that and its clock: until the clock has caught up, time stands still and nobody is
@@ -187,7 +187,7 @@ class Ledger:
     def take(self, entry: Entry) -> None:
         """Write one entry down, or raise UsageError and change nothing.
 
-        Cost: O(1) per entry, amortised; gaps, and forgiving everybody, cost O(queues).
+        Cost: O(1) per entry, amortised; gaps, and forgiving all queues, cost O(queues).
         """
         match entry:
             case Held():

@@ -22,7 +22,7 @@ class QueueUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Who used what over the window that ends at a moment, decayed to that moment."""
+    """What queues and users used over the window that ends at a moment, decayed to that moment."""
 
     now_ms: int
     queues: dict[QueueName, QueueUse]  # those that were charged themselves

@@ -45,7 +45,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
     user: str = ""  # basic authentication
     password_file: str = ""
     token_file: str = ""  # bearer token
-    ca_file: str = ""  # who signed the server's certificate; "": those whom the machine trusts
+    ca_file: str = ""  # CA of the server's certificate; "": those that the machine trusts
 
 
 class PrometheusSource(msgspec.Struct, frozen=True, kw_only=True, tag="prometheus"):

@@ -1,4 +1,4 @@
-"""What a workload holds under ElasticQuotas, and who could take it back."""
+"""What a workload holds under ElasticQuotas, and which namespaces could reclaim it."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -80,7 +80,7 @@ def _protection(settings: ElasticQuotaSettings) -> Protection:
 
 
 def _claimants(context: PlanningContext, own: QueueName) -> list[Claimant]:
-    """Return who else has room below its min; who is over it in anything may take nothing back."""
+    """Return the other namespaces below their min; one over it in anything may reclaim nothing."""
     use = context.quotas.after_termination if context.expects_termination else context.quotas.now
     axes = context.state.axes.axes
     found = []
@@ -94,7 +94,7 @@ def _claimants(context: PlanningContext, own: QueueName) -> list[Claimant]:
 
 
 def holding_section(holding: Holding) -> Section:
-    """Return what it holds and who could take it back, in words and numbers."""
+    """Return what it holds and which namespaces could reclaim it, in words and numbers."""
     title = "What it uses, and whether other namespaces may reclaim it"
     if holding.queue is None:
         preemptors = "only a pod of higher priority without a quota may preempt it"

@@ -78,7 +78,7 @@ def explain_elastic_job(
 
 
 def _before(view: ElasticJobView) -> list[TurnBefore]:
-    """Return who had a turn before it, in order, and by which rule; none if it had no turn."""
+    """Return what had a turn before it, in order, and by which rule; none if it had no turn."""
     line, own = view.line(), view.workload
     if view.seeks() is None:
         return []
@@ -186,7 +186,7 @@ def _try_text(outcome: NodeOutcome, *, looks_later: bool) -> str:
 
 
 def _across_nodes(view: ElasticJobView, turn: ElasticTurn) -> list[str]:
-    """Say of whom else it depends: the other pods of a gang, or victims on several nodes."""
+    """Say on which pods it depends: the other pods of a gang, or victims on several nodes."""
     if len(turn.pods) > 1:
         return [f"It is the first of {len(turn.pods)} pods that start together or not at all."]
     if any(each.is_choice(turn.looks_later) for each in turn.tries):
@@ -201,7 +201,7 @@ def _across_nodes(view: ElasticJobView, turn: ElasticTurn) -> list[str]:
 
 
 def _gainers_section(view: ElasticJobView) -> Section:
-    """Say to whom it gives way, and by what right those gain."""
+    """Say which preemptors it gives way to, and by what right they gain."""
     rows = [
         (each.workload, view.state.workloads[each.workload].queue, reason_text(each.reason))
         for each in view.gainers()

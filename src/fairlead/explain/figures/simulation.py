@@ -104,7 +104,7 @@ def _figures(page: ReportPage) -> Iterator[tuple[str, "Figure"]]:
 
 
 def _held(page: ReportPage, run: RunPage, resource: ShownResource) -> "Figure":
-    """Draw areas on each other, what is due in all, the capacity, and who was told to leave."""
+    """Draw areas on each other, what is due in all, the capacity, and evictions."""
     figure, (panel,) = _panels(1, 1, (9, 3.6))
     floor = due = [0.0] * run.buckets
     for member in members_of(run):

@@ -114,7 +114,7 @@ if TYPE_CHECKING:
 MOST_LINES: Final = 7
 """More lines than that cannot be told apart; the smaller ones are drawn as one."""
 
-# Told apart also by who does not see red and green, and dark enough on white.
+# Distinct also without seeing red and green, and dark enough on white.
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a67c00", "#56b4e9", "#5d3a9b")
 OTHERS_COLOUR: Final = "#777777"
 CAPACITY: Final = "(capacity)"
@@ -164,7 +164,7 @@ def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> st
 def lines_of(held: HeldOverTime, place: int) -> list[Line]:
     """Return a line for each queue that held most, and one for all others together.
 
-    The queues and their colours are the same in all panels; who held nothing has no line.
+    The queues and their colours are the same in all panels; a queue that held nothing has no line.
     """
     names = _by_use(held)
     count = MOST_LINES if len(names) <= MOST_LINES else MOST_LINES - 1

@@ -107,7 +107,7 @@ SHOWN_VICTIMS = 10
 def claim_sections(
     state: ClusterState, decisions: Sequence[Decision], victims: Sequence[Evict | Move]
 ) -> list[Section]:
-    """Return who gives way to a job, which queues were compared, and which claims failed.
+    """Return the victims of a job, which queues were compared, and which claims failed.
 
     *decisions* are those about the job, *victims* what others do for its sake.
     """

@@ -18,7 +18,7 @@ from fairlead.model.workload import PodSet, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_room import THOUSANDTH_E9, NodeRoom
 
-POD_SLOTS = "pods"  # every pod asks for one; who lacks them says so in words
+POD_SLOTS = "pods"  # every pod asks for one; a lack of them is said in words
 
 
 class Free(msgspec.Struct, frozen=True, kw_only=True):

@@ -87,7 +87,7 @@ def _lines(
     view: KueueJobView, trials: dict[tuple[int, str, str], FlavorTrial]
 ) -> Iterator[FlavorLine]:
     rules = view.rules()
-    assert rules is not None, "who seeks quota has a queue"
+    assert rules is not None, "a workload that seeks quota has a queue"
     for at, demand in enumerate(view.waiting.demands):
         for group, wanted in demand_by_group(rules.resource_groups, demand):
             against = _against(view, at, group)
@@ -137,7 +137,7 @@ def _line(view: KueueJobView, asked: _Asked, judged: str) -> FlavorLine:
 def _against(view: KueueJobView, pod_set: int, group: int) -> dict[str, str]:
     """Return what speaks against flavors on whose nodes the pods cannot run."""
     rules = view.rules()
-    assert rules is not None, "who seeks quota has a queue"
+    assert rules is not None, "a workload that seeks quota has a queue"
     eligibility = DemandReader(view.state, view.settings).eligibility(view.workload, rules)
     if eligibility is None:
         return {}

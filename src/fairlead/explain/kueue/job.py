@@ -65,7 +65,7 @@ def door_advice(view: KueueJobView) -> Section | None:
 
 
 def shares_section(view: KueueJobView) -> Section | None:
-    """Return the shares for each who gives way, the side that gains first; None if none decided."""
+    """Return the shares for each victim, the side that gains first; None if none decided."""
     own = [each for each in view.decisions if isinstance(each, Evict)]
     compared = [each for each in (*view.victims, *own) if each.reason.shares]
     if not compared:

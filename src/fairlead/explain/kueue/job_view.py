@@ -67,8 +67,8 @@ class KueueJobView:
     def waiting(self) -> PendingWorkload:
         """It as one that waits, with as many pods as were admitted, else with the fewest of use."""
         rules, tree, seeks = self.rules(), self._tree(), self.seeks
-        assert rules is not None, "who seeks quota has a queue"
-        assert tree is not None, "who seeks quota has a tree of it"
+        assert rules is not None, "a workload that seeks quota has a queue"
+        assert tree is not None, "a workload that seeks quota has a tree of it"
         waiting = DemandReader(self.state, self.settings).pending(self.workload, rules)
         waiting = tree.restrained(waiting)
         if isinstance(seeks, Start | Reserve):
@@ -85,7 +85,7 @@ class KueueJobView:
         the end of the plan; if it would fit then, or when others have left, with what is kept.
         """
         tree, seeks = self._tree(), self.seeks
-        assert tree is not None, "who seeks quota has a tree of it"
+        assert tree is not None, "a workload that seeks quota has a tree of it"
         if self.counts_promises:
             return tree.as_reserved()
         snapshot = tree.snapshot.copy()
@@ -105,7 +105,7 @@ class KueueJobView:
         return nomination.can_proceed() and not nomination.targets
 
     def _undo_starts(self, snapshot: Snapshot, first: Start) -> None:
-        """Take those away who started in the plan from *first* on; who was told to leave stays."""
+        """Take away workloads that started in the plan from *first* on; evicted ones stay."""
         at = self.plan.decisions.index(first)
         later = {each.workload for each in self.plan.decisions[at:] if isinstance(each, Start)}
         for queue in snapshot.rules:

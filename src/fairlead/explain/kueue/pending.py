@@ -1,4 +1,4 @@
-"""Who waits in a ClusterQueue or a LocalQueue, and at which place: as Kueue's visibility API tells.
+"""The workloads that wait in a ClusterQueue or LocalQueue, in the form of Kueue's visibility API.
 
 The document has the shape of that API, so that whatever reads the one reads the other.
 """
@@ -69,7 +69,7 @@ def pending_queue(state: ClusterState, text: str) -> PendingQueue:
 def pending_workloads(
     state: ClusterState, settings: KueueSettings, queue: PendingQueue, now_ms: int
 ) -> list[PendingWorkload]:
-    """Return who waits in *queue*, in the order of its ClusterQueue as a plan first finds it.
+    """Return what waits in *queue*, in the order of its ClusterQueue as a plan first finds it.
 
     The position in the ClusterQueue counts all workloads before it, whatever their LocalQueue;
     the other one those of its own LocalQueue, which is of one namespace.

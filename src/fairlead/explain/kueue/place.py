@@ -1,4 +1,4 @@
-"""Where a workload stands in the lines of its ClusterQueue and LocalQueue, and who is before it."""
+"""The position of a workload in its ClusterQueue and LocalQueue, and what is before it."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ _STRATEGIES: Final = {
 
 
 class Before(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who stands before the workload, what the plan decides about it, and why it does."""
+    """A workload that stands before this one, what the plan decides about it, and why it does."""
 
     position: int  # in the ClusterQueue, from 0
     workload: WorkloadName

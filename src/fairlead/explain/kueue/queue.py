@@ -53,7 +53,7 @@ class WorkloadCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kueue_report(state: ClusterState, shares: KueueShares) -> ShareReport:
-    """Return quota, use, what is borrowed and lent, and who waits, of every node of the tree."""
+    """Return quota, use, loans and pending workloads of every node of the tree."""
     counts = workload_counts(state)
     return ShareReport(
         policy="kueue",

@@ -120,7 +120,7 @@ def quota_paths(view: KueueJobView, tried: Sequence[FlavorLine]) -> list[QuotaPa
 
 
 def path_section(view: KueueJobView, paths: Sequence[QuotaPath]) -> Section:
-    """Return the way up as a table, with who holds what lacks."""
+    """Return the way up as a table, with the holders of what lacks."""
     head = ("RESOURCE", "QUEUE", "", "QUOTA", "ALLOCATED", "BORROW LIMIT", "AVAILABLE", "POTENTIAL")
     rows = [
         (
@@ -164,7 +164,7 @@ def path_documents(paths: Sequence[QuotaPath]) -> list[dict[str, object]]:
 
 
 def _path(view: KueueJobView, axis: Axis) -> QuotaPath:
-    assert view.seeks is not None, "a path is for who sought quota"
+    assert view.seeks is not None, "a path is for a workload that sought quota"
     tree, queue = view.snapshot.tree, view.workload.queue
     number = view.state.axes.axes.index(axis)
     is_for_good = view.seeks.reason.code == EXCEEDS_MAX_QUOTA

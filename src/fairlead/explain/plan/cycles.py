@@ -29,7 +29,7 @@ def plan_cycles(policy: Policy, state: ClusterState, now_ms: int, most: int) -> 
         before = plan.decisions
         moment = state.moment
         has_left = carry_out(state, plan.decisions, plan.taken_ms, keeps_reservations=False)
-        is_quiet &= state.moment == moment  # who waits may have lost its right to be the first
+        is_quiet &= state.moment == moment  # pending ones may have lost their turn
         for memory in plan.memories:
             state.apply(memory)
         if not has_left and is_quiet:

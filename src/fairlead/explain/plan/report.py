@@ -137,7 +137,7 @@ def _row(state: ClusterState, decisions: Sequence[Decision]) -> PlanRow:
 def _why(state: ClusterState, decisions: Sequence[Decision]) -> str:
     """Return the last reason in a sentence, and what else one asks about such a decision.
 
-    Of evictions for whom, of reservations who has to leave first, of those that wait why they
+    Of evictions the preemptor, of reservations the victims, of those that wait why they
     cannot take a place from others.
     """
     last = decisions[-1]

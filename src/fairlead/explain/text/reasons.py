@@ -32,7 +32,7 @@ def reason_text(reason: Reason) -> str:
     """Return *reason* in a sentence without its full stop; an unknown code stands for itself."""
     told = _Told(reason)
     text = _phrase(reason.code, told).format_map(told)
-    return text.removesuffix(": ")  # who asks for nothing has no numbers
+    return text.removesuffix(": ")  # a job that asks for nothing has no numbers
 
 
 class _Told(dict[str, str]):

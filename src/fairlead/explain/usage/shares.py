@@ -73,7 +73,7 @@ def _entry(
     lines = []
     for at, (line, without) in enumerate(zip(entry.lines, plain.lines, strict=True)):
         is_unknown = str(line.axis) in vector.unknown
-        # 0 would say that nothing was used, which is more than anybody knows.
+        # 0 would say that nothing was used, which is more than is known.
         has_hours = not (is_unknown and at in unused)
         cells: dict[str, Cell] = {
             **line.cells,

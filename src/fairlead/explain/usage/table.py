@@ -21,7 +21,7 @@ from fairlead.usage.queue_use import (
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import begins_at
 
-NOBODY = "(no user)"
+NO_USER = "(no user)"
 
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +160,7 @@ def _by_user(
         used_by, decayed_by = zip(*users.values(), strict=True)
         rest = _rest(usage.queues[queue].all, used_by)
         if any(rest):
-            users[NOBODY] = rest, _rest(decayed.queues[queue].all, decayed_by)
+            users[NO_USER] = rest, _rest(decayed.queues[queue].all, decayed_by)
     return {
         queue: [
             (user, _counted_user(*sums, decayed.capacity, charge)) for user, sums in users.items()

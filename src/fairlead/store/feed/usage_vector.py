@@ -54,7 +54,7 @@ class CountedTree(msgspec.Struct, frozen=True, kw_only=True):
     """Which use is charged, and where it is added up."""
 
     charge: Charge
-    parents: Parents  # to whom a queue's use is added
+    parents: Parents  # to which a queue's use is added
     left_out: frozenset[QueueName]  # queues whose own records do not count
 
 

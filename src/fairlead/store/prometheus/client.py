@@ -28,8 +28,8 @@ from fairlead.store.prometheus.http import (
 from fairlead.usage.settings import PrometheusSource
 
 MAX_POINTS: Final = 11_000
-# Every time-out costs the whole timeout. Who is late with fewer points than twice these would be
-# late with any: so 11,000 are halved three times, not thirteen.
+# Every time-out costs the whole timeout. A server that is late with fewer points than twice these
+# would be late with any: so 11,000 are halved three times, not thirteen.
 FEWEST_LATE_POINTS: Final = 1_000
 
 _TOO_LARGE: Final = (TooManySamplesError, TooLongAnswerError)

@@ -194,8 +194,8 @@ class LevelSweep:
     ) -> list[Entry]:
         """Entries for the samples at begin, begin + step, ... end, from what they told.
 
-        *told* may be in any order, but for two of the same series. Whoever was told of before and
-        is not told of again at *begin_ms* is absent. Cost: O(n log n) of what is told, and
+        *told* may be in any order, but for two of the same series. A series that was there before
+        and is not there at *begin_ms* is absent. Cost: O(n log n) of what is told, and
         O(queues) where a resource falls silent.
         """
         entries: list[Entry] = []
@@ -214,7 +214,7 @@ class LevelSweep:
         return entries
 
     def _absent(self, at_ms: int) -> list[Told]:
-        """Everybody of whom something was told, as if nothing were; a guarantee holds on."""
+        """All that was reported before, as if nothing were now; a guarantee holds on."""
         no_queue = QueueName("")
         return [
             *(Told(at_ms, place, Subject.CAPACITY, no_queue, None) for place in range(self._count)),

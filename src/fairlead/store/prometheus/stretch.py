@@ -1,7 +1,7 @@
 """One stretch of time, asked about resource by resource, and what is odd about the answers.
 
 Series that are missing, have no usable number or belong to no queue leave an answer that can be
-used, and a reader who wonders; each is noted here in words, with the query that shows it.
+used, and readers may ask why; each is noted here in words, with the query that shows it.
 """
 
 from collections.abc import Iterator

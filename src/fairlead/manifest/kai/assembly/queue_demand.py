@@ -1,4 +1,4 @@
-"""What queues ask for where their pods are not in the input: as somebody else has added it up.
+"""What queues ask for where their pods are not in the input: as another program has added it up.
 
 The share simulator is sent totals, and KAI itself publishes them in the status of its queues. A
 total becomes one pod of that size, which is all that a division of shares looks at.

@@ -198,13 +198,13 @@ def diagnose_failed_preemption(
 def _tallies(snapshot: Snapshot, preemptor: Preemptor) -> Iterator[Tally]:
     """Count the own queue's workloads, the queues that borrow, and the workloads of those."""
     rules, need = snapshot.rules[preemptor.queue].preemption, preemptor.need
-    anybody = CandidateFilter("Any", 0, need)
+    every = CandidateFilter("Any", 0, need)
 
     def tally(policy: PreemptionPolicy, admitted: list[AdmittedWorkload], things: str) -> Tally:
         allowed = sum(allows(policy, preemptor, each) for each in admitted)
         return Tally(count=allowed, of=len(admitted), things=things, what=_ALLOWED[policy])
 
-    own = snapshot.admitted(preemptor.queue).matching(anybody).workloads
+    own = snapshot.admitted(preemptor.queue).matching(every).workloads
     yield tally(rules.within_cluster_queue, own, "workloads of its queue")
     others = [queue for queue in _queues(snapshot, preemptor.queue) if queue != preemptor.queue]
     if not others:
@@ -213,7 +213,7 @@ def _tallies(snapshot: Snapshot, preemptor: Preemptor) -> Iterator[Tally]:
     what = "have borrowed what it needs"
     yield Tally(count=len(borrowers), of=len(others), things="queues beside it", what=what)
     theirs = [
-        each for queue in borrowers for each in snapshot.admitted(queue).matching(anybody).workloads
+        each for queue in borrowers for each in snapshot.admitted(queue).matching(every).workloads
     ]
     if borrowers:
         yield tally(rules.reclaim_within_cohort, theirs, "workloads there")
@@ -261,13 +261,13 @@ def _first_unprotected(
     or none of the workloads that give way then is protected: then those are reported that would be
     found now. Cost: a search for each halving of the protected workloads.
     """
-    everybody = [
+    everything = [
         each
         for queue in _queues(snapshot, attempt.preemptor.queue)
         for each in snapshot.admitted(queue).workloads
         if each.is_protected
     ]
-    in_turn = sorted(everybody, key=lambda each: (each.reserved_ms, each.name))
+    in_turn = sorted(everything, key=lambda each: (each.reserved_ms, each.name))
 
     def targets(number: int) -> list[AdmittedWorkload]:
         still = frozenset(each.name for each in in_turn[number + 1 :])
