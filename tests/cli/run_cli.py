@@ -17,6 +17,14 @@ class Ran(msgspec.Struct, frozen=True):
     out: str
     err: str
 
+    @property
+    def answer(self) -> str:
+        """What was printed after the first line, which names the rules, and the blank one."""
+        rules, blank, rest = self.out.split("\n", 2)
+        assert rules.startswith("rules: ")
+        assert not blank
+        return rest
+
 
 def run_cli(*arguments: str, stdin: bytes = b"") -> Ran:
     """Run ``fairlead`` with *arguments*."""

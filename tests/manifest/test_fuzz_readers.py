@@ -104,9 +104,8 @@ def answer_everything(assembled: Assembled) -> None:
     capacity = state.total()
     with redirect_stdout(io.StringIO()):
         for form in ("json", "yaml"):
-            print_document(
-                report_document(rule_set_of(settings).share_report(state, settings, capacity)), form
-            )
+            report = rule_set_of(settings).share_report(state, settings, capacity)
+            print_document(report_document(report, {}), form)
         for queue in state.tree_order():
             explanation = rule_set_of(settings).explain_queue(state, settings, capacity, queue)
             print_document({"answer": explanation.answer, **explanation.data}, "json")

@@ -26,6 +26,8 @@ class RuleSet(ABC, Generic[S]):
     """
 
     name: str
+    peer: str
+    """Whose rules they are, in a sentence."""
     places_title: str = "NODES"
     """The title of the column that says where pods run."""
     capacity_refusal: str | None = None
@@ -52,6 +54,21 @@ class RuleSet(ABC, Generic[S]):
     @abstractmethod
     def with_faithfulness(self, settings: S, *, faithful: bool) -> S:
         """Return *settings* for decisions as the original makes them, if that is asked for."""
+
+    def is_faithful(self, settings: S) -> bool:
+        """Return whether decisions under *settings* are those of the original."""
+        return settings == self.with_faithfulness(settings, faithful=True)
+
+    def rules_text(self, settings: S, *, option: str = "--faithful") -> str:
+        """Say which of the two modes an answer speaks of, and what shows the other one."""
+        if self.is_faithful(settings):
+            return f"rules: {self.name}, faithful: as {self.peer} decides"
+        own = f"{option} shows {self.peer}'s own decisions"
+        return f"rules: {self.name} with Fairlead's fixes; {own}"
+
+    def rules_document(self, settings: S) -> dict[str, object]:
+        """Return the same for programs."""
+        return {"policy": self.name, "faithful": self.is_faithful(settings)}
 
     @abstractmethod
     def check_plannable(self, state: ClusterState) -> None:

@@ -65,5 +65,5 @@ def test_faithfully_no_min_is_spared(options: tuple[str, ...], protection: str) 
 
 def test_a_job_is_found_by_its_short_name_too() -> None:
     ran = run_cli("explain", "carol", "-f", EXAMPLE)
-    assert ran.out.startswith("notebooks/carol waits: over the max of notebooks: ")
+    assert ran.answer.startswith("notebooks/carol waits: over the max of notebooks: ")
     assert "\nIts turn was number 2 of 3\n" in ran.out

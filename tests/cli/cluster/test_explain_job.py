@@ -150,7 +150,7 @@ def test_parts_of_devices_are_free_beside_whole_ones(job: str, row: str) -> None
 def test_a_job_that_gives_way_is_told_for_whom_and_the_numbers_of_both_queues() -> None:
     """Of 8 GPUs speech holds all, and may hold 6; robotics is due 2 and asks for them."""
     ran = run_cli("explain", "speech/dialects", "-f", GIVE_BACK, *NOW)
-    assert ran.out.splitlines()[0] == (
+    assert ran.answer.splitlines()[0] == (
         "speech/pod/dialects loses its pod, for robotics/pod/grasp: "
         "speech is over its fair share: gpu: allocated 8 > allocatable 6."
     )

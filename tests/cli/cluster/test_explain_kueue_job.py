@@ -19,7 +19,7 @@ def text(folder: Path, job: str, *objects: str) -> str:
     """Return what is printed for people."""
     ran = run_cli("explain", f"team/{job}", "-f", write(folder, "world.yaml", *objects), *NOW)
     assert ran.exit_code == 0, ran.err
-    return ran.out
+    return ran.answer
 
 
 def answer(folder: Path, job: str, *objects: str) -> str:
@@ -316,7 +316,7 @@ def test_every_job_of_the_example_can_be_explained_in_every_form() -> None:
     for name in {each["workload"] for each in decisions}:
         found = json.loads(run_cli("explain", name, "-f", EXAMPLE, *NOW, "-o", "json").out)
         assert found["decisions"] == [each for each in decisions if each["workload"] == name]
-        printed = run_cli("explain", name, "-f", EXAMPLE, *NOW).out
+        printed = run_cli("explain", name, "-f", EXAMPLE, *NOW).answer
         assert printed.startswith(f"{found['answer']}\n")
 
 

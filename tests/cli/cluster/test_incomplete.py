@@ -75,7 +75,7 @@ def test_queues_say_that_such_jobs_count_as_requested(cluster: str) -> None:
 
 def test_explain_does_not_say_that_such_a_job_waits(cluster: str) -> None:
     ran = run_cli("explain", "team/a", "-f", cluster)
-    assert ran.out.startswith(
+    assert ran.answer.startswith(
         "team/a is not judged: Fairlead cannot judge this job: it uses resourceClaims"
     )
 
@@ -117,4 +117,4 @@ def test_under_kueue_only_what_kueue_looks_at_matters(tmp_path: Path) -> None:
         "Fairlead cannot judge 1 job, which uses topologyRequest (1); plans start none of them"
     )
     explained = run_cli("explain", "team/one", "-f", file)
-    assert explained.out.startswith("team/one is not judged: ")
+    assert explained.answer.startswith("team/one is not judged: ")

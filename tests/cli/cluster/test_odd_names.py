@@ -36,7 +36,7 @@ def world(tmp_path: Path) -> str:
 def test_a_table_keeps_its_rows(world: str) -> None:
     ran = run_cli("plan", "-f", world)
     why = f"within the quota of {SHOWN_QUEUE}: gpu: allocated 0 + request 3 <= quota 4"
-    head, row, blank, _ = ran.out.splitlines()
+    head, row, blank, _ = ran.answer.splitlines()
     assert (head.split()[0], blank) == ("DECISION", "")
     assert row.split(maxsplit=5) == [
         "start",
@@ -57,7 +57,7 @@ def test_queues_show_them(world: str) -> None:
 
 def test_an_explanation_shows_them(world: str) -> None:
     ran = run_cli("explain", "team/j\nk", "-f", world)
-    assert ran.out.startswith(f"team/pod/{SHOWN_JOB} starts its pod.\n")
+    assert ran.answer.startswith(f"team/pod/{SHOWN_JOB} starts its pod.\n")
     assert all(line.isprintable() for line in ran.out.split("\n"))
 
 

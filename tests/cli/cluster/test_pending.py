@@ -155,9 +155,9 @@ def test_a_local_queue_lists_its_own_and_keeps_their_places_in_the_cluster_queue
 def test_limit_and_offset_cut_a_part_out_of_the_line(tmp_path: Path) -> None:
     part = pending(tmp_path, "lab", "-o", "json", "--limit", "2", "--offset", "1")
     assert [name for name, *_ in items(part)] == ["red/old", "blue/middle"]
-    table = pending(tmp_path, "lab", "--limit", "2", "--offset", "1").out
+    table = pending(tmp_path, "lab", "--limit", "2", "--offset", "1").answer
     assert table.splitlines()[-1] == "shown: 2 of 4"
-    assert pending(tmp_path, "lab", "--offset", "9").out == "shown: 0 of 4\n"
+    assert pending(tmp_path, "lab", "--offset", "9").answer == "shown: 0 of 4\n"
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
@@ -185,7 +185,7 @@ def test_the_document_has_the_shape_of_the_endpoint(tmp_path: Path, form: str) -
 
 
 def test_the_table_is_for_people(tmp_path: Path) -> None:
-    lines = [line.split() for line in pending(tmp_path, "lab").out.splitlines()]
+    lines = [line.split() for line in pending(tmp_path, "lab").answer.splitlines()]
     assert lines[0] == "WORKLOAD LOCAL-QUEUE CREATED PRIORITY POSITION LOCAL-POSITION".split()
     assert lines[1] == "red/urgent jobs 2026-11-15T00:00:00Z 7 0 0".split()
     assert lines[-1] == "shown: 4 of 4".split()
@@ -195,7 +195,7 @@ def test_what_came_through_a_stopped_local_queue_is_not_in_line(tmp_path: Path) 
     everybody = items(pending(tmp_path, "lab", "-o", "json", local="Hold"))
     assert everybody == [("red/urgent", 0, 0), ("red/old", 1, 1), ("red/new", 2, 2)]
     ran = pending(tmp_path, "blue/jobs", local="Hold")
-    assert ran.out == "nothing waits in blue/jobs\n"
+    assert ran.answer == "nothing waits in blue/jobs\n"
     assert "blue/jobs is stopped" in ran.err
 
 

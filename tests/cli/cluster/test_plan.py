@@ -28,7 +28,7 @@ def cluster(folder: Path) -> str:
 def test_every_job_has_a_row_with_its_reason(tmp_path: Path) -> None:
     ran = run_cli("plan", "-f", cluster(tmp_path))
     assert ran.exit_code == 0, ran.err
-    lines = [line.split(maxsplit=3) for line in ran.out.splitlines()]
+    lines = [line.split(maxsplit=3) for line in ran.answer.splitlines()]
     assert lines[0][:3] == ["DECISION", "JOB", "QUEUE"]
     rows = {row[1]: (row[0], row[3]) for row in lines[1:3]}
     assert rows["team/ja"] == (
@@ -77,7 +77,7 @@ def test_cycles_end_once_nothing_changes(tmp_path: Path) -> None:
 
 def test_where_nothing_waits_it_says_so(tmp_path: Path) -> None:
     ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", NODE, kai_queue("a")))
-    assert (ran.exit_code, ran.out) == (0, "nothing waits\n")
+    assert (ran.exit_code, ran.answer) == (0, "nothing waits\n")
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ spec: {{{node} schedulerName: kai-scheduler, containers: [{{name: main}}]}}
         half("new", node=""),
     )
     file = write(tmp_path, "c.yaml", *world)
-    assert run_cli("plan", "-f", file).out.splitlines()[1].startswith("start")
-    assert run_cli("plan", "-f", file, "--faithful").out.splitlines()[1].startswith("reserve")
+    assert run_cli("plan", "-f", file).answer.splitlines()[1].startswith("start")
+    assert run_cli("plan", "-f", file, "--faithful").answer.splitlines()[1].startswith("reserve")
 
 
 def test_a_slice_of_a_gpu_is_not_placed(tmp_path: Path) -> None:
@@ -224,4 +224,4 @@ def test_a_job_that_waits_is_told_in_words_that_cannot_be_misread(
     tmp_path: Path, node: str, pod: str, why: str
 ) -> None:
     ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", node, kai_queue("a", quota=4), pod))
-    assert ran.out.splitlines()[1].endswith(f"  {why}")
+    assert ran.answer.splitlines()[1].endswith(f"  {why}")

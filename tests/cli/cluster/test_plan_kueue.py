@@ -20,7 +20,7 @@ def rows(folder: Path, objects: tuple[str, ...], *options: str) -> list[list[str
     """Return the first five words of every line of the table."""
     ran = run_cli("plan", "-f", write(folder, "world.yaml", *objects), *NOW, *options)
     assert ran.exit_code == 0, ran.err
-    return [line.split()[:5] for line in ran.out.splitlines() if line]
+    return [line.split()[:5] for line in ran.answer.splitlines() if line]
 
 
 def test_no_nodes_are_needed_and_flavors_are_shown(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_the_tree_shows_what_each_queue_is_entitled_to(tmp_path: Path) -> None:
 
 def test_each_resource_is_one_block_and_gpus_come_first(tmp_path: Path) -> None:
     ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER))
-    assert [line[:2] for line in cells(ran.out)[3:]] == [
+    assert [line[:2] for line in cells(ran.out)[4:]] == [
         *(["a", "gpu"], ["b", "gpu"], []),
         *(["a", "cpu"], ["b", "cpu"], []),
         *(["a", "memory"], ["b", "memory"]),

@@ -109,7 +109,7 @@ spec:
     new = web.format(name="new", scheduler="kai", place="", metadata="")
     world = "---".join((NODE, kai_queue("a"), old, new)).encode()
     ran = run_cli("plan", "-f", "-", stdin=world)
-    row = ran.out.splitlines()[1]
+    row = ran.answer.splitlines()[1]
     assert row.startswith("reserve")
     assert row.endswith("; when pod x/old has left")
 

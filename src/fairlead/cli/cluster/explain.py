@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from fairlead.cli.input.options import (
     capacity_option,
@@ -18,10 +19,14 @@ from fairlead.cli.input.options import (
 )
 from fairlead.cli.output.table import table_text, wrapped
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
+from fairlead.explain.jobs.other_mode import other_outcome, outcome_document, outcome_text
 from fairlead.explain.named import is_queue, job_named, queue_named
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.explain.text.names import printable
+from fairlead.manifest.assembled import Assembled
+from fairlead.model.axes import WorkloadName
+from fairlead.policy.contract import Settings
 
 EPILOG = """\b
 Examples:
@@ -76,17 +81,54 @@ def command(
         check_plannable(assembled)
         let_past_count(assembled, wish)
         explanation, kind = rules.explain_job(state, settings, job, now), "JobExplanation"
+        other = with_faithfulness(assembled.settings, faithful=not faithful)
+        explanation = _with_other_mode(explanation, assembled, (settings, other), job, now)
     else:
         queue = queue_named(state, name)
         let_past_count(assembled, wish)
         explanation, kind = rules.explain_queue(state, settings, given, queue), "QueueExplanation"
     if output in ("text", "wide"):
+        click.echo(f"{rules.rules_text(settings)}\n")
         click.echo(_text(explanation, wide=output == "wide"))
         return
     from fairlead.cli.output.document import print_document
 
-    document = {"apiVersion": "fairlead/v1", "kind": kind}
+    document = {
+        "apiVersion": "fairlead/v1",
+        "kind": kind,
+        "rules": rules.rules_document(settings),
+    }
     print_document({**document, "answer": explanation.answer, **explanation.data}, output)
+
+
+def _with_other_mode(
+    explanation: Explanation,
+    assembled: Assembled,
+    modes: tuple[Settings, Settings],
+    job: WorkloadName,
+    now: int,
+) -> Explanation:
+    """Return *explanation* with what the second mode decides about the job, if it differs.
+
+    There is no second mode where the settings of the input are those of the original.
+    """
+    settings, other = modes
+    state, rules = assembled.state, rule_set_of(settings)
+    outcome = None
+    if settings != other:
+        outcome = other_outcome(state, settings, other, job, now)
+    if outcome is None:
+        return replace(explanation, data={**explanation.data, "otherMode": None})
+    if is_faithful := rules.is_faithful(other):
+        who = f"{rules.peer} itself decides otherwise (--faithful)"
+    else:
+        who = "With Fairlead's fixes it is decided otherwise (without --faithful)"
+    told = {"faithful": is_faithful, **outcome_document(state, outcome)}
+    return replace(
+        explanation,
+        sections=(*explanation.sections, Section(title=f"{who}: {outcome_text(outcome)}")),
+        data={**explanation.data, "otherMode": told},
+    )
 
 
 def _text(explanation: Explanation, *, wide: bool) -> str:

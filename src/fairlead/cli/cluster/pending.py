@@ -10,6 +10,7 @@ from fairlead.cli.input.options import (
     output_option,
     reads_manifests,
     states_or_exit,
+    with_faithfulness,
 )
 from fairlead.cli.output.table import table_text
 from fairlead.explain.plan.incomplete import incomplete_document, incomplete_text
@@ -63,7 +64,7 @@ def command(
     shown. Positions are counted from 0, in the ClusterQueue and in the LocalQueue.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
-    settings = assembled.settings
+    settings = with_faithfulness(assembled.settings, faithful=False)
     rules = rule_set_of(settings)
     report = rules.pending(assembled.state, settings, queue, now)
     shown = {*report.workloads}
@@ -79,6 +80,7 @@ def command(
             document["incomplete"] = incomplete_document(unjudged)
         print_document(document, output)
         return
+    click.echo(f"{rules.rules_text(settings, option='plan --faithful')}\n")
     click.echo(_table(queue, report, page, wide=output == "wide"))
     if incomplete := incomplete_text(unjudged):
         click.echo(printable(f"{incomplete}; plans start none of them"))

@@ -63,17 +63,20 @@ def command(
 ) -> None:
     """Show which jobs start, wait, move or are evicted now, and why.
 
-    Reads the jobs, their queues, and the nodes or the quota that they share, and decides as the
-    scheduler would. Nothing is changed anywhere.
+    Reads the jobs, their queues, and the nodes or the quota that they share, and decides under the
+    rules of the scheduler, without its known mistakes; with --faithful, exactly as it does. The
+    first line says which. Nothing is changed anywhere.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state = assembled.state
     check_plannable(assembled)
     let_past_count(assembled, usage_wish(usage, usage_source, now))
-    planner = make_policy(with_faithfulness(assembled.settings, faithful=faithful))
+    settings = with_faithfulness(assembled.settings, faithful=faithful)
+    planner, rules = make_policy(settings), rule_set_of(settings)
     if output in ("table", "wide"):
         wide = output == "wide"
-        where = rule_set_of(assembled.settings).places_title
+        click.echo(f"{rules.rules_text(settings)}\n")
+        where = rules.places_title
         _print_tables(state, plan_cycles(planner, state, now, cycles), cycles, where, wide=wide)
         return
     from fairlead.cli.output.document import print_document
@@ -82,7 +85,7 @@ def command(
         (plan, decision_documents(state, plan.decisions))
         for plan in plan_cycles(planner, state, now, cycles)
     ]
-    print_document(plan_document(assembled.policy, plans), output)
+    print_document(plan_document(rules.rules_document(settings), plans), output)
 
 
 def _print_tables(

@@ -16,10 +16,11 @@ from fairlead.cli.input.options import (
     read_standard_input,
     reads_manifests,
     states_or_exit,
+    with_faithfulness,
 )
 from fairlead.cli.output.table import table_text
 from fairlead.cli.past_use import UsageWish, let_past_count, usage_options, usage_wish
-from fairlead.explain.plan.incomplete import Unjudged, incomplete_document, incomplete_text
+from fairlead.explain.plan.incomplete import incomplete_document, incomplete_text
 from fairlead.explain.queues.report import (
     Cell,
     Column,
@@ -87,8 +88,7 @@ def command(
     wish = usage_wish(usage, usage_source, now)
     if diff is None:
         (only,) = states_or_exit(loaded())
-        unjudged = rule_set_of(only.settings).unjudged(only.state)
-        _print_report(*_report(only, capacity, wish), unjudged, output)
+        _print_report(only, *_report(only, capacity, wish), output)
         return
     both = states_or_exit(loaded(diff[0]), loaded(diff[1]))
     old, new = (
@@ -122,19 +122,24 @@ def _report(
 
 
 def _print_report(
-    report: ShareReport, past: PastUse | None, unjudged: Unjudged, output: str
+    assembled: Assembled, report: ShareReport, past: PastUse | None, output: str
 ) -> None:
+    settings = with_faithfulness(assembled.settings, faithful=False)
+    rules = rule_set_of(settings)
+    unjudged = rules.unjudged(assembled.state)
     if output in ("json", "yaml"):
         from fairlead.cli.output.document import print_document
 
-        document = {**report_document(report), "incomplete": incomplete_document(unjudged)}
+        document = report_document(report, rules.rules_document(settings))
+        document["incomplete"] = incomplete_document(unjudged)
         if past is not None:
             from fairlead.explain.usage.shares import past_use_document
 
             document["usage"] = past_use_document(past)
         print_document(document, output)
         return
-    head = [f"policy {report.policy}; capacity: {capacity_text(report)}"]
+    mode = rules.rules_text(settings, option="plan --faithful")
+    head = [mode, f"policy {report.policy}; capacity: {capacity_text(report)}"]
     if past is not None:
         from fairlead.explain.usage.shares import past_use_text
 

@@ -146,7 +146,8 @@ def faithful_option(command: Command) -> Command:
     return click.option(
         "--faithful",
         is_flag=True,
-        help="Decide as the original scheduler does, quirks included.",
+        help="Decide as the original scheduler does, quirks included; by default with Fairlead's "
+        "fixes.",
     )(command)
 
 

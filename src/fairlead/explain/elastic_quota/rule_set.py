@@ -20,6 +20,7 @@ class ElasticQuotaRules(RuleSet[ElasticQuotaSettings]):
     """A min and a max per namespace, with borrowing from the pool of all mins."""
 
     name = "elastic-quota"
+    peer = "the plugin"
 
     def share_report(
         self, state: ClusterState, settings: ElasticQuotaSettings, capacity: Amounts | None

@@ -28,6 +28,7 @@ class KaiRules(RuleSet[KaiSettings]):
     """Hierarchical fair share over the nodes of the cluster."""
 
     name = "kai"
+    peer = "KAI"
 
     def share_report(
         self, state: ClusterState, settings: KaiSettings, capacity: Amounts | None

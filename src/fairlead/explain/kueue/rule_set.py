@@ -22,6 +22,7 @@ class KueueRules(RuleSet[KueueSettings]):
     """Quota of flavors in ClusterQueues and cohorts, whatever the nodes have."""
 
     name = "kueue"
+    peer = "Kueue"
     places_title = "FLAVORS"
     capacity_refusal = (
         "Kueue shares out the quotas in its objects, whatever the nodes have; leave it out"

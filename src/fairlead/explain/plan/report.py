@@ -60,15 +60,19 @@ def plan_rows(state: ClusterState, decisions: Iterable[Decision]) -> list[PlanRo
     return [_row(state, list(run)) for _, run in runs]
 
 
-def plan_document(policy: str, plans: Sequence[tuple[Plan, list[object]]]) -> dict[str, object]:
+def plan_document(
+    rules: dict[str, object], plans: Sequence[tuple[Plan, list[object]]]
+) -> dict[str, object]:
     """Return the document of `docs/reference/plan-output.md` for one cycle or several.
 
-    Each plan comes with its decisions as `decision_document` has them.
+    *rules* are the rule set and its mode. Each plan comes with its decisions as
+    `decision_document` has them.
     """
     return {
         "apiVersion": "fairlead/v1",
         "kind": "Plan",
-        "policy": policy,
+        "policy": rules["policy"],
+        "rules": rules,
         "cycles": [
             {
                 "cycle": number,

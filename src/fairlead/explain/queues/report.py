@@ -120,12 +120,13 @@ def capacity_document(report: ShareReport) -> dict[str, str]:
     return {str(axis): format_amount(axis.resource, n) for axis, n in report.capacity.items()}
 
 
-def report_document(report: ShareReport) -> dict[str, object]:
-    """Return the report in the form of `docs/reference/queues-output.md`."""
+def report_document(report: ShareReport, rules: dict[str, object]) -> dict[str, object]:
+    """Return the report, under *rules*, in the form of `docs/reference/queues-output.md`."""
     return {
         "apiVersion": "fairlead/v1",
         "kind": "QueueShares",
         "policy": report.policy,
+        "rules": rules,
         "capacity": capacity_document(report),
         "queues": [queue_document(report, entry) for entry in report.queues],
     }

@@ -104,9 +104,8 @@ def test_what_is_only_reserved_does_not_run() -> None:
 def test_programs_get_it_in_the_form_of_the_object() -> None:
     text = quota("{min: {cpu: 8, memory: 1Gi}}") + "---" + pod("a", "cpu: 1500m, memory: 512Mi")
     assembled = load_or_raise(["-"], stdin=io.BytesIO(text.encode()))
-    queues = report_document(
-        rule_set_of(assembled.settings).share_report(assembled.state, assembled.settings, None)
-    )["queues"]
+    report = rule_set_of(assembled.settings).share_report(assembled.state, assembled.settings, None)
+    queues = report_document(report, {})["queues"]
     assert isinstance(queues, list)
     pool, team = queues
     assert team["status"] == {"used": {"cpu": "1500m", "memory": "512Mi"}}
