@@ -21,7 +21,7 @@ they change with their node.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import WorkloadName
@@ -31,7 +31,7 @@ from fairlead.model.run import Phase
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState, pods_on_node
 from fairlead.model.workload import Workload
-from fairlead.placement.pod_spread import SpreadCounts, SpreadLimit, SpreadLimits
+from fairlead.placement.pod_spread import ExpectedPod, SpreadCounts, SpreadLimit, SpreadLimits
 
 Domain: TypeAlias = tuple[str, str]
 """A node label that is a topology key, and its value."""
@@ -397,6 +397,18 @@ class PodAffinity:
         """Follow *state* through all its changes, including trials and their undoing."""
         self._domains = _PodDomains(state)
         self._spreads = SpreadCounts(state) if honors_spread else None
+
+    def spread_with(
+        self, workload: Workload, pod_set: int, expected: Collection[ExpectedPod]
+    ) -> SpreadLimits:
+        """Return what the spread of one more pod of a set allows if *expected* pods count.
+
+        Cost: the domains, and those of `around`.
+        """
+        spreads = workload.pod_sets[pod_set].constraints.spread
+        if self._spreads is None:
+            return SpreadLimits(())
+        return SpreadLimits(self._spreads.limits(workload, pod_set, spreads, expected))
 
     def preferred_spread(self, workload: Workload, pod_set: int) -> tuple[SpreadLimit, ...]:
         """Return the counts for the spread constraints that one more pod of a set only prefers."""

@@ -16,7 +16,7 @@ The counts are kept, and the change log of the books lists the nodes to count ag
 with such a constraint is looked at, nothing is counted.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.node import Node
@@ -29,6 +29,13 @@ from fairlead.placement.node_filters import suits_affinity, tolerates_taints
 GROUPS_KEPT: Final = 64
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
+
+
+class ExpectedPod(NamedTuple):
+    """A pod of the same namespace that counts as if it were on its node already."""
+
+    node: str
+    labels: Labels
 
 
 class SpreadLimit(NamedTuple):
@@ -143,6 +150,17 @@ class _Domains:
             self._fewest = (min(counts[0], default=0), min(counts[1], default=0))
         return self._fewest[0 if now else 1]
 
+    def copy(self) -> "_Domains":
+        found = _Domains()
+        found.nodes, found._now, found._later = dict(self.nodes), dict(self._now), dict(self._later)
+        return found
+
+    def count(self, value: str) -> None:
+        """Count one more pod in a domain that is known."""
+        self._now[value] += 1
+        self._later[value] += 1
+        self._fewest = None
+
     def add(self, share: _Share) -> None:
         value = share.value
         self.nodes[value] = self.nodes.get(value, 0) + 1
@@ -182,6 +200,16 @@ class _Group:
             of_pod = dict(labels)
             known = self._matching[labels] = tuple([each.counts(of_pod) for each in self.spreads])
         return known
+
+    def domains_with(self, expected: Collection[ExpectedPod]) -> list["_Domains"]:
+        """Return the domains of each constraint as if the *expected* pods were there."""
+        found = [each.copy() for each in self.domains]
+        for pod in expected:
+            is_counted = self.matching(pod.labels)
+            for at, share in enumerate(self.on_node.get(pod.node, ())):
+                if share is not None and is_counted[at]:
+                    found[at].count(share.value)
+        return found
 
     def read(self, state: ClusterState, name: str) -> None:
         """Bring the counts up to date with a node. Cost: the pods on it."""
@@ -223,12 +251,17 @@ class SpreadCounts:
         self._groups: dict[Hashable, _Group] = {}
 
     def limits(
-        self, workload: Workload, pod_set: int, spreads: tuple[PodSpread, ...]
+        self,
+        workload: Workload,
+        pod_set: int,
+        spreads: tuple[PodSpread, ...],
+        expected: Collection[ExpectedPod] = (),
     ) -> tuple[SpreadLimit, ...]:
         """Return how *spreads* of one more pod of a pod set of *workload* judge domains.
 
-        Law: equal to counting all pods. Cost: the pods on nodes that changed since the last call
-        for a pod with the same namespace and constraints.
+        The pods that are *expected* are counted, too. Law: equal to counting all pods. Cost: the
+        pods on nodes that changed since the last call for a pod with the same namespace and
+        constraints; with expected pods, the domains.
         """
         asked = workload.pod_sets[pod_set]
         where = asked.constraints
@@ -249,8 +282,8 @@ class SpreadCounts:
             for name in changes.since(group.read_at):
                 group.read(self._state, name)
             group.read_at = changes.moment
-        own = group.matching(asked.labels)
-        return tuple(map(SpreadLimit, spreads, group.domains, own))
+        domains = group.domains_with(expected) if expected else group.domains
+        return tuple(map(SpreadLimit, spreads, domains, group.matching(asked.labels)))
 
 
 def _makes_domain(node: Node, spread: PodSpread, where: PodConstraints) -> bool:

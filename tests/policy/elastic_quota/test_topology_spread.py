@@ -236,3 +236,30 @@ def test_every_pod_starts_within_its_skew_the_plain_way_and_the_fast_one(
     found = plan(state, how)
     assert ElasticQuotaPolicy(how, plain=True).plan(state, NOW_MS) == found
     check_skews(state, found.decisions)
+
+
+RIVALS = """
+    name  of  asks  priority  app  on
+    u     x   1     9         -    b1
+    v     x   1     1         -    a1
+    w     x   1     1         -    a2
+    p     x   1     5         web  -
+    q     x   1     5         web  -
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "rest"),
+    [
+        (OURS, ["wait q"]),
+        (FAITHFUL, ["evict w", "reserve q a2"]),  # counts only pods that are nominated to a2
+    ],
+    ids=["ours", "faithful"],
+)
+def test_a_pod_that_waits_for_its_victim_counts_for_the_next_one(
+    how: ElasticQuotaSettings, rest: list[str]
+) -> None:
+    """Zone b has 0 and is full. Once p is in a, q would be the second there: 1 + 1 - 0 > 1."""
+    spread = (spread_over("zone"),)
+    state = world("name has\n a1 1\n a2 1\n b1 1", RIVALS, p=spread, q=spread)
+    assert places(state, how) == ["evict v", "reserve p a1", *rest]

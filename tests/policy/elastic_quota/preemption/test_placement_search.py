@@ -91,3 +91,33 @@ def test_after_so_many_looks_it_gives_up() -> None:
     pods = [PodToPlace((size,), list(names)) for size in (2, 3, 4, 5, 6, 7, 8, 9, 10, 21)]
     assert PlacementSearch(pods, rooms, None).find() is None
     assert rooms.looks == NODE_CHECK_LIMIT + 10 + 10 * 100
+
+
+@given(zones=st.lists(st.sampled_from("ab"), min_size=1, max_size=5), count=st.integers(1, 4))
+def test_equal_pods_that_are_spread_are_placed_in_any_order_of_nodes(
+    zones: list[str], count: int
+) -> None:
+    """Each node takes one pod, and no zone may have two pods more than the other.
+
+    With nodes of the zones a, a, b the order is the first, the third, the second.
+    """
+    names = [f"{zone}{at}" for at, zone in enumerate(zones)]
+    there: list[str] = []
+
+    def place(_: int, node: str) -> bool:
+        pods = {zone: sum(other[0] == zone for other in there) for zone in zones}
+        if pods[node[0]] + 1 - min(pods.values()) > 1:
+            return False
+        there.append(node)
+        return True
+
+    def take_back() -> None:
+        there.pop()
+
+    neighbours = NeighbourChecks(place, take_back, can_open_nodes=True)
+    pods = [PodToPlace((1,), sorted(names))] * count
+    found = PlacementSearch(pods, {name: [1] for name in names}, neighbours).find()
+    sizes = {zone: zones.count(zone) for zone in zones}
+    most = sum([min(size, min(sizes.values()) + 1) for size in sizes.values()])
+    assert (found is not None) == (count <= most)
+    assert found is None or len(set(found)) == count

@@ -6,7 +6,7 @@ a pod that started where one is about to come that must be kept apart from it wo
 nominated pod wait for ever, or preempt again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts
@@ -18,7 +18,7 @@ from fairlead.model.workload import PodKey, Preferences
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.node_filters import node_defect
 from fairlead.placement.pod_affinity import PodAffinity
-from fairlead.placement.pod_spread import SpreadLimit
+from fairlead.placement.pod_spread import ExpectedPod, SpreadLimit
 from fairlead.placement.preference_points import preference_points
 from fairlead.placement.room_defect import POD_SLOTS, lack_text
 from fairlead.placement.scored_nodes import WHOLE_POINT, ScoredNodes
@@ -48,8 +48,14 @@ class NodeFilters:
         meets_pods = where.volumes is not None and where.volumes.meets_pods
         return meets_pods or bool(where.host_ports) or not around.allow_all
 
-    def defect(self, pending: PendingPod, node: Node) -> str | None:
-        """Return why host ports, volumes or pods there rule out the node; None: they do not."""
+    def defect(
+        self, pending: PendingPod, node: Node, expected: Collection[ExpectedPod] = ()
+    ) -> str | None:
+        """Return why host ports, volumes or pods there rule out the node; None: they do not.
+
+        The pods that are *expected* count for the topology spread. As for the default scheduler, it
+        must hold with them and without.
+        """
         around = self._affinity.around(pending.workload, pending.set_index)
         if not around.allow_all:
             defect = around.defect(node)
@@ -57,6 +63,11 @@ class NodeFilters:
                 return defect
             if not around.holds_now(node):
                 return "wait for other pods to terminate"
+        if expected:
+            limits = self._affinity.spread_with(pending.workload, pending.set_index, expected)
+            defect = limits.defect(node)
+            if defect is not None:
+                return f"{defect} with nominated pods"
         ports = pending.pod_set.constraints.host_ports
         if ports and port_room(self._state, node.name, ports) != "free":
             return "have a host port taken"
@@ -77,14 +88,18 @@ class NodeFilters:
         return self._affinity.around(pending.workload, pending.set_index).domain_tallies()
 
     def defect_without(
-        self, pending: PendingPod, node: Node, removed: Sequence[RunningPod]
+        self,
+        pending: PendingPod,
+        node: Node,
+        removed: Sequence[RunningPod],
+        expected: Collection[ExpectedPod],
     ) -> str | None:
         """Return the same as if *removed* were gone. Cost: a trial that stops each of them."""
         with self._state.trial():
             for running_pod in removed:
                 name, pod = running_pod.key
                 self._state.apply(WorkloadStopped(workload=name, pods=(pod,)))
-            return self.defect(pending, node)
+            return self.defect(pending, node, expected)
 
 
 _Domains: TypeAlias = dict[str, dict[str | None, set[str]]]
@@ -120,6 +135,28 @@ class NominatedNeighbours:
             if nodes is not None and (self._nominations.honors_nominations or name in nodes):
                 return f"share {key} with a nominated pod that must be kept apart"
         return None
+
+    def expected(
+        self, pending: PendingPod, name: str, besides: Container[PodKey] = ()
+    ) -> tuple[ExpectedPod, ...]:
+        """Return the nominated pods ahead of *pending* that its spread counts, for one node.
+
+        Those *besides* are left out. The plugin's scheduler counts only pods that are nominated to
+        the node itself. Cost: nothing without spread constraints, else the nominations.
+        """
+        spreads = pending.pod_set.constraints.spread
+        if not spreads:
+            return ()
+        return tuple(
+            [
+                ExpectedPod(node, other.pod_set.labels)
+                for other, node in self._nominations.all_ahead_of(pending)
+                if node == name or self._nominations.honors_nominations
+                if other.workload.namespace == pending.workload.namespace
+                if other.key not in besides
+                if any(each.counts(dict(other.pod_set.labels)) for each in spreads)
+            ]
+        )
 
     def _anti_affinity_domains(self, pending: PendingPod) -> _Domains:
         """Return the domains that nominated pods close to *pending*; cached until a change."""
@@ -201,12 +238,18 @@ class NodeFit:
         return (
             self.room_defect(pending, name)
             or self.nominated_defect(pending, name)
-            or self._node_filters.defect(pending, node)
+            or self._node_filters.defect(pending, node, self.expected(pending, name))
         )
 
     def depends_on_other_pods(self, pending: PendingPod) -> bool:
         """Return whether more than the node and its capacity can rule it out for *pending*."""
         return self._node_filters.apply_to(pending) or self._waiting.apply_to(pending)
+
+    def expected(
+        self, pending: PendingPod, name: str, besides: Container[PodKey] = ()
+    ) -> tuple[ExpectedPod, ...]:
+        """Return the nominated pods that the topology spread of *pending* counts on a node."""
+        return self._waiting.expected(pending, name, besides)
 
     def nominated_defect(self, pending: PendingPod, name: str) -> str | None:
         """Return why nominated pods rule out a node besides its capacity; None: they do not."""

@@ -2,15 +2,17 @@
 
 Pods with the fewest possible nodes are placed first, then the largest; nodes are tried by name.
 Equal pods are neighbours in that order, and each goes to the same node as the one before or to a
-later one. If all pods left are equal, the first attempt decides, unless other pods matter too.
+later one, except where they are spread: then a pod can open a node for the next one. If all pods
+left are equal, the first attempt decides, unless other pods matter too.
 
 The search backtracks, and is bounded: beyond what a first pass takes (each shape over its nodes,
 each pod once) it makes `NODE_CHECK_LIMIT` checks of a node. Then it gives up, though a solution may
 exist.
 
-Where host ports or affinity matter, and capacity is enough, each pod is placed in a trial beside
-those placed before. That is expensive, so at most `TRIAL_LIMIT` trials, and two for each pod, are
-made. A pod with affinity to another of its gang finds it only if that one is placed before.
+Where host ports, affinity or topology spread matter, and capacity is enough, each pod is placed in
+a trial beside those placed before. That is expensive, so at most `TRIAL_LIMIT` trials, and two for
+each pod, are made. A pod with affinity to another of its gang finds it only if that one is placed
+before.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -43,6 +45,7 @@ class NeighbourChecks(NamedTuple):
 
     place: Callable[[int, str], bool]
     undo: Callable[[], None]  # removes the pod that was placed last
+    can_open_nodes: bool = False  # whether a placed pod can open a node for an equal one
 
 
 class PlacementSearch:
@@ -61,6 +64,7 @@ class PlacementSearch:
         self._pods = pods
         self._free_by_node = free_by_node
         self._neighbours = neighbours
+        self._can_open_nodes = neighbours is not None and neighbours.can_open_nodes
         before = [None, *[pod.nodes for pod in pods]]
         self._like_before = [pod.nodes is nodes for pod, nodes in zip(pods, before, strict=False)]
         self._last_run = len(pods) - 1
@@ -79,7 +83,7 @@ class PlacementSearch:
             at = self._next(index, first)
             if at is not None:
                 is_next_alike = index + 1 < len(self._pods) and self._like_before[index + 1]
-                first = at if is_next_alike else 0
+                first = at if is_next_alike and not self._can_open_nodes else 0
             elif self._checks_left < 0 or not self._backtrack():
                 return None
             else:
@@ -144,9 +148,11 @@ class JointPlacement:
         self._context = context
         self._after_termination = after_termination
         self._pending_pods = pending_pods
+        self._keys = frozenset([each.key for each in pending_pods])
         of_set = {each.set_index: each for each in pending_pods}
         shape_of_set = {at: _shape(each) for at, each in of_set.items()}
         self._shapes = [shape_of_set[each.set_index] for each in pending_pods]
+        self._can_open_nodes = any(each.pod_set.constraints.spread for each in of_set.values())
         self._depends_on_other_pods = any(map(context.fit.depends_on_other_pods, of_set.values()))
         self._possible = {
             shape_of_set[at]: self._possible_nodes(each) for at, each in of_set.items()
@@ -343,13 +349,15 @@ class JointPlacement:
         with state.trial():
             self._stop([*removed, *self._terminating(free_by_node)])
             return self._search(
-                free_by_node, NeighbourChecks(place, lambda: state.roll_back(marks.pop()))
+                free_by_node,
+                NeighbourChecks(place, lambda: state.roll_back(marks.pop()), self._can_open_nodes),
             )
 
     def _place_if_allowed(self, pending: PendingPod, name: str) -> bool:
         """Start a pod on a node, if ports and affinity allow it there."""
         context = self._context
-        if context.node_filters.defect(pending, context.state.nodes[name]) is not None:
+        expected = context.fit.expected(pending, name, self._keys)
+        if context.node_filters.defect(pending, context.state.nodes[name], expected) is not None:
             return False
         context.state.apply(
             WorkloadStarted(

@@ -203,11 +203,12 @@ class NodeSearch:
             return NodeView(name, running, self._free(name))
         gone = self._context.running.terminating(name) if self._context.expects_termination else ()
 
+        expected = self._context.fit.expected(pending, name)
         is_promised = self._context.fit.nominated_defect(pending, name) is not None
 
         def fits(removed: Sequence[RunningPod]) -> bool:
             without = self._context.node_filters.defect_without
-            return not is_promised and without(pending, node, [*gone, *removed]) is None
+            return not is_promised and without(pending, node, [*gone, *removed], expected) is None
 
         return NodeView(name, running, self._free(name), fits)
 

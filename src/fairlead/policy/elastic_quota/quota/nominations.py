@@ -141,6 +141,14 @@ class Nominations:
             if self._is_ahead(other, pending, by_order=by_order):
                 yield other, node
 
+    def all_ahead_of(self, pending: PendingPod) -> Iterator[tuple[PendingPod, str]]:
+        """Yield all pods that are counted before *pending*, and their nodes."""
+        by_order = pending.key in self._nominated_earlier
+        for key, node in self._node_of.items():
+            other = self._on_node[node][key]
+            if self._is_ahead(other, pending, by_order=by_order):
+                yield other, node
+
     def counted_before(self, pending: PendingPod, use: UsageTotals) -> NominatedRequests:
         """Return what is counted before *pending*.
 
