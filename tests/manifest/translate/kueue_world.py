@@ -3,11 +3,13 @@
 from typing import Any, ClassVar, Final
 
 from tests.manifest.translate.api_server import KindKey, Object, condition, timestamp
+from tests.manifest.translate.owner_world import OWNERS
 from tests.manifest.translate.tree_world import TreeWorld
 from tests.manifest.translate.world import (
     GPU,
     NAMESPACES,
     NEW_RESOURCES,
+    POD,
     SPOILS,
     Spoils,
     Steps,
@@ -33,6 +35,7 @@ class KueueWorld(TreeWorld):
 
     tree = COHORT
     parent_field = "parentName"
+    owned = (WORKLOAD, POD, *OWNERS)
     spoils: ClassVar[Spoils] = {
         **SPOILS,
         CLUSTER_QUEUE: (
@@ -85,6 +88,8 @@ class KueueWorld(TreeWorld):
         pod["spec"]["schedulerName"] = "other-scheduler"
         if self.maybe(3):
             pod["metadata"]["labels"]["kueue.x-k8s.io/managed"] = "true"
+        if self.maybe(5):  # an owner has the labels of its pods
+            pod["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = self.pick(*LOCAL_QUEUES)
         return pod
 
     def new_budget(self) -> Object:

@@ -79,6 +79,7 @@ class World:
     """The objects of one cluster, and what may happen to them next."""
 
     spoils: ClassVar[Spoils] = SPOILS
+    owned: ClassVar[tuple[KindKey, ...]] = (POD, *OWNERS)
 
     def __init__(self, server: ApiServer) -> None:
         self.server = server
@@ -332,7 +333,7 @@ class World:
 
     def adopt(self) -> None:
         """A pod or an owner gets a controller, which is there or not, or loses it."""
-        key, above = self.some(POD, *OWNERS), self.some(*OWNERS)
+        key, above = self.some(*self.owned), self.some(*OWNERS)
         references: list[Object] = []
         if above is not None and self.maybe(8):
             uid = self.server.objects[above]["metadata"]["uid"]

@@ -20,6 +20,8 @@ from fairlead.manifest.core.objects import (
     full_name,
     is_live,
 )
+from fairlead.manifest.core.owners.kinship import Dependent, Kinship
+from fairlead.manifest.core.owners.objects import OwnerObject
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assembly.checks import advise_kueue, warn_of_missing, warn_of_no_effect
 from fairlead.manifest.kueue.assembly.queues import (
@@ -29,10 +31,13 @@ from fairlead.manifest.kueue.assembly.queues import (
     refuse_cohort_cycles,
 )
 from fairlead.manifest.kueue.assembly.workloads import observed_workload, refuse_too_many_pods
+from fairlead.manifest.kueue.jobs.make import Priorities, make_workloads
+from fairlead.manifest.kueue.jobs.managed import kueue_standing, queue_name
 from fairlead.manifest.kueue.objects import (
     ClusterQueueObject,
     CohortObject,
     FlavorObject,
+    KueueSettingsObject,
     KueueWorkloadObject,
     LocalQueueObject,
     WorkloadPriorityClassObject,
@@ -54,6 +59,7 @@ from fairlead.manifest.translate.family import (
     NOTHING,
     AssemblyRules,
     Family,
+    Made,
     Measures,
     Mirror,
     Remarks,
@@ -79,6 +85,14 @@ class KueueFamily(Family[KueueWorkloadObject]):
     queue_types = (ClusterQueueObject, CohortObject)
     catalogue_types = (FlavorObject, LocalQueueObject, NamespaceObject)
     finds_while_settling = False
+    looked_at_to_make = frozenset(
+        {
+            KueueSettingsObject,
+            LocalQueueObject,
+            PriorityClassObject,
+            WorkloadPriorityClassObject,
+        }
+    )
 
     def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
         """Read the objects of *mirror*."""
@@ -100,6 +114,22 @@ class KueueFamily(Family[KueueWorkloadObject]):
         cohorts = self.mirror.of(CohortObject)
         refuse_cohort_cycles(cohorts, findings)
         self.objects.cohorts = without_cycles(cohorts, self.objects.cohorts)
+
+    def as_dependent(self, each: Object) -> Dependent | None:
+        """Return a Workload, which Kueue makes of an owner."""
+        return each if isinstance(each, KueueWorkloadObject) else None
+
+    def make(self, owner: OwnerObject, kinship: Kinship, findings: Findings) -> Made:
+        """Return the Workloads that Kueue would make of an owner for its queue."""
+        objects = self.objects
+        queue = queue_name(owner, objects.local_queues)
+        frameworks = objects.configuration.frameworks if objects.configuration else None
+        found = kueue_standing(owner, kinship, queue, frameworks)
+        if found != "due":
+            return Made(standing=found)
+        priorities = Priorities(objects.workload_classes, objects.priority_classes)
+        workloads = tuple(make_workloads(owner, queue, priorities))
+        return Made(standing=found, objects=workloads)
 
     def unit_of(self, each: Object) -> UnitKey:
         """Return the object itself."""

@@ -88,6 +88,7 @@ class KueueSettingsObject(Object, frozen=True, kw_only=True):
     kind: ClassVar = "Configuration"
     is_single: ClassVar = True
     settings: KueueSettings
+    frameworks: tuple[str, ...] | None = None  # whose jobs it manages; None: not said
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 
@@ -118,6 +119,7 @@ class KueueWorkloadObject(NamespacedObject, frozen=True, kw_only=True):
     kind: ClassVar = "Workload"
     identity: Identity = UNIDENTIFIED
     local_queue: str
+    local_queue_path: Path = ("spec", "queueName")
     pod_sets: tuple[KueuePodSet, ...]
     priority: int | None = None
     priority_class: str = ""

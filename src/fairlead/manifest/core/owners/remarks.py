@@ -29,6 +29,20 @@ _REMARKS: Final[Mapping[Standing, _Remark]] = {
         "found pods in the status, and none of them in the input; they are not counted",
         "add the pods, as kubectl get pods -o yaml writes them, or remove the status",
     ),
+    "workload-missing": _Remark(
+        "warning",
+        "pods-missing",
+        ("status",),
+        "found pods, and no Workload in the input to which they are charged; they are not counted",
+        "add the Workloads, as kubectl get workloads -A -o yaml writes them",
+    ),
+    "unqueued": _Remark(
+        "advice",
+        "left-alone",
+        ("metadata", "labels"),
+        "no label that names a queue, or a framework that is switched off, so no Workload is made",
+        "add the queue-name label, and the framework to the integrations of the Configuration",
+    ),
     "suspended": _Remark(
         "advice",
         "left-alone",

@@ -13,6 +13,8 @@ Standing: TypeAlias = Literal[
     "scheduled",
     "suspended",
     "pods-missing",
+    "workload-missing",
+    "unqueued",
     "nothing-wanted",
     "too-many",
     "other-scheduler",
@@ -21,7 +23,9 @@ Standing: TypeAlias = Literal[
 
 ``due``: it wants pods, and has none. ``has-dependents``: what it made is in the input, and counts.
 ``scheduled``: a clock decides, and there is none. ``pods-missing``: its status counts pods that are
-not in the input. ``nothing-wanted``: it is scaled to 0. ``other-scheduler``: its pods are not ours.
+not in the input. ``workload-missing``: it has pods, and what they are charged to is not in the
+input. ``unqueued``: it is for no queue. ``nothing-wanted``: it is scaled to 0.
+``other-scheduler``: its pods are not ours.
 """
 
 

@@ -86,7 +86,7 @@ def _check_local_queue(
         _warn(
             findings,
             workload.source,
-            ("spec", "queueName"),
+            workload.local_queue_path,
             "found no queueName, expected that of a LocalQueue; the workload waits forever",
             "add the name of a LocalQueue in its namespace",
         )
@@ -94,7 +94,7 @@ def _check_local_queue(
         _warn(
             findings,
             workload.source,
-            ("spec", "queueName"),
+            workload.local_queue_path,
             f"found the LocalQueue {quote(workload.local_queue)}, which is not in the input for "
             f"the namespace {quote(workload.namespace)}",
             "add the LocalQueue, or correct the name",

@@ -55,7 +55,19 @@ def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
         *_changed_resources(top.mapping("resources")),
     )
     top.finish()
-    return KueueSettingsObject(source=top.source, settings=settings, without_effect=without_effect)
+    return KueueSettingsObject(
+        source=top.source,
+        settings=settings,
+        frameworks=_frameworks(top.mapping("integrations")),
+        without_effect=without_effect,
+    )
+
+
+def _frameworks(integrations: Cursor) -> tuple[str, ...] | None:
+    """Return the frameworks that are switched on; None: it is not said."""
+    integrations.ignore(*integrations.keys())
+    has_any = integrations.has("frameworks")
+    return integrations.texts("frameworks") if has_any else None
 
 
 def _is_enabled(fair_sharing: Cursor, is_there: bool, is_old: bool) -> bool:
