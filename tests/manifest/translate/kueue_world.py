@@ -2,14 +2,13 @@
 
 from typing import Any, ClassVar, Final
 
-from tests.manifest.translate.api_server import KindKey, Object, condition, timestamp
+from tests.manifest.translate.api_server import POD, KindKey, Object, condition, timestamp
 from tests.manifest.translate.owner_world import OWNERS
 from tests.manifest.translate.tree_world import TreeWorld
 from tests.manifest.translate.world import (
     GPU,
     NAMESPACES,
     NEW_RESOURCES,
-    POD,
     SPOILS,
     Spoils,
     Steps,

@@ -75,11 +75,11 @@ def kueue_standing(
         return "has-dependents"
     if PREBUILT in owner.labels or PREBUILT in owner.annotations:
         return "has-dependents"
+    if owner.scheduled:
+        return "scheduled"
     is_on = framework is not None and (frameworks is None or framework in frameworks)
     if not queue or not is_on or owner.namespace in SYSTEM_NAMESPACES:
         return "unqueued"
-    if owner.scheduled:
-        return "scheduled"
     live = [each for each in dependents if isinstance(each, PodObject) and is_live(each)]
     if live and framework == "deployment":
         return "has-dependents"  # each pod has a Workload of its own
