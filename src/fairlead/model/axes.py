@@ -37,11 +37,21 @@ class Axis(msgspec.Struct, frozen=True, order=True):
 class QuotaAxes:
     """The axes of all queues, and on which of them a pod's resources are charged."""
 
-    def __init__(self, axes: Sequence[Axis], *, counted_as: Mapping[str, str] | None = None):
-        """Fix *axes*; ``counted_as`` says which resources are charged under another name."""
+    def __init__(
+        self,
+        axes: Sequence[Axis],
+        *,
+        counted_as: Mapping[str, str] | None = None,
+        worth: Mapping[str, int] | None = None,
+    ):
+        """Fix *axes*; ``counted_as`` says which resources are charged under another name.
+
+        ``worth`` is how many base units of the axis one of a resource is, if not one.
+        """
         assert len(set(axes)) == len(axes), "an axis is listed once"
         self.axes = tuple(axes)
         self.counted_as = dict(counted_as or {})
+        self.worth = dict(worth or {})
         self._index = {(axis.resource, axis.flavor): i for i, axis in enumerate(axes)}
         # Pods come in few sizes, so most charges have been worked out before.
         self._charge = lru_cache(maxsize=4096)(self._charge_anew)
@@ -73,5 +83,5 @@ class QuotaAxes:
         for resource, amount in zip(resources, amounts, strict=True):
             place = self.index(resource, given.get(resource))
             if place is not None:
-                charged[place] += amount
+                charged[place] += amount * self.worth.get(resource, 1)
         return tuple(charged)

@@ -167,17 +167,6 @@ spec: {{{node} schedulerName: kai-scheduler, containers: [{{name: main}}]}}
     assert run_cli("plan", "-f", file, "--faithful").answer.splitlines()[1].startswith("reserve")
 
 
-def test_a_slice_of_a_gpu_is_not_placed(tmp_path: Path) -> None:
-    sliced = "nvidia.com/mig-1g.10gb"
-    world = (
-        NODE,
-        kai_queue("a", quota=2),
-        pod_group("j", "a", 1).replace("nvidia.com/gpu", sliced),
-    )
-    ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", *world))
-    assert f"Fairlead cannot judge this job: it uses {sliced}" in ran.out
-
-
 POD = """
 apiVersion: v1
 kind: Pod

@@ -4,6 +4,7 @@ A ``Queue`` has cpu in millicores, memory in megabytes of 10^6 bytes and gpu in 
 share simulator is sent has memory in bytes, and other names for the fields.
 """
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
@@ -14,16 +15,38 @@ from fairlead.manifest.kai.objects import KaiQueueObject
 from fairlead.manifest.text.fields import exact_decimal
 from fairlead.manifest.text.path import Path
 from fairlead.model.axes import Axis, QuotaAxes
+from fairlead.model.quantity import scale_of
 
 KAI_AXES: Final = ("cpu", "memory", "gpu")
 GPU: Final = "nvidia.com/gpu"  # KAI shares no other vendor's devices
 RESOURCE_OF: Final = {"cpu": "cpu", "memory": "memory", "gpu": GPU}
 
 
+MIG: Final = "nvidia.com/mig-"  # a slice of a GPU
+_SLICE: Final = re.compile(r"nvidia\.com/mig-([1-9][0-9]?)g\.[0-9]+gb(?:[.+].*)?")
+
+
+def mig_devices(resource: str) -> int | None:
+    """Return for how many GPUs a slice counts: the number before ``g``; None: it has none.
+
+    KAI charges that number as it is, so seven ``1g`` slices of one device count as seven GPUs.
+    """
+    found = _SLICE.fullmatch(resource)
+    return None if found is None else int(found[1])
+
+
 def kai_axes(resources: Sequence[str]) -> QuotaAxes:
-    """Return the three axes of KAI; every vendor's GPU among *resources* counts as gpu."""
+    """Return the three axes of KAI; every vendor's GPU among *resources* counts as gpu.
+
+    So do slices of GPUs. One whose name says no size is charged to no axis.
+    """
     vendors = {resource: "gpu" for resource in resources if resource.endswith("/gpu")}
-    return QuotaAxes([Axis(axis) for axis in KAI_AXES], counted_as=vendors)
+    slices = {each: devices for each in resources if (devices := mig_devices(each)) is not None}
+    return QuotaAxes(
+        [Axis(axis) for axis in KAI_AXES],
+        counted_as=vendors | dict.fromkeys(slices, "gpu"),
+        worth={each: devices * scale_of("gpu") for each, devices in slices.items()},
+    )
 
 
 class Notation(msgspec.Struct, frozen=True, kw_only=True):

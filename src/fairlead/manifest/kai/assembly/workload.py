@@ -12,6 +12,7 @@ from fairlead.manifest.core.pod_sets import alike, common_labels, observed_place
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assembly.jobs import SUB_GROUP_LABEL, Job
 from fairlead.manifest.kai.assembly.priority import KaiPriorities, is_preemptible
+from fairlead.manifest.kai.notation import MIG, mig_devices
 from fairlead.manifest.kai.reading.pod_group import PREEMPTIBILITIES, least_pods
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
@@ -24,7 +25,6 @@ from fairlead.policy.obstacles import POD_GROUP_NOT_FOUND
 PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
 START_ORDER_LABELS = ("kai.scheduler/task-priority", "run.ai/task-priority")  # new name, old name
 TOPOLOGY = "topologyConstraint"
-MIG = "nvidia.com/mig-"  # a slice of a GPU: KAI charges it as a part of one, which is not built
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -57,6 +57,7 @@ class KaiWorkload:
         for name, pods in zip(self._sub_groups, self._sets, strict=True):
             self._members[name] += len(pods)
         self._warn_of_minimum()
+        self._warn_of_slices()
         self._priority = self._read_priority(priorities)
         self._preemptible = is_preemptible(self._priority, self._preemptibility())
 
@@ -172,6 +173,16 @@ class KaiWorkload:
         place = ("spec", "minMember")
         group.source.report(self._findings, "warning", "contradiction", place, message, fix)
 
+    def _warn_of_slices(self) -> None:
+        """Report slices of GPUs that count for none, because their names say no size."""
+        for pod in [pods[0] for pods in self._sets]:
+            for name, amount in pod.requests.items():
+                if amount and name.startswith(MIG) and mig_devices(name) is None:
+                    message = f"found a request for {quote(name)}, which counts for no GPU of the "
+                    message += "queue: its name has no size such as 1g.5gb"
+                    fix = "correct the name of the resource"
+                    pod.source.warn(self._findings, "bad-name", ("spec",), message, fix)
+
     def _pod_set(self, at: int, resources: tuple[str, ...]) -> PodSet:
         pods, sub_group = self._sets[at], self._sub_groups[at]
         first = pods[0]
@@ -193,12 +204,9 @@ class KaiWorkload:
 
     def _constraints(self, pod: PodObject) -> PodConstraints:
         group = self.job.group
-        more = [name for name, amount in pod.requests.items() if amount and name.startswith(MIG)]
-        if group is not None and group.topology:
-            more.append(TOPOLOGY)
-        if not more:
+        if group is None or not group.topology:
             return pod.constraints
-        unsupported = tuple(sorted({*pod.constraints.unsupported, *more}))
+        unsupported = tuple(sorted({*pod.constraints.unsupported, TOPOLOGY}))
         return msgspec.structs.replace(pod.constraints, unsupported=unsupported)
 
     def _started_ms(self, pod: PodObject) -> int:

@@ -373,7 +373,15 @@ class Attempt:
         return True
 
     def _gpus(self) -> int:
-        at = self.context.state.axes.index("gpu")
+        """Return how many whole GPUs it needs, of which nodes have enough or not.
+
+        A job with slices of GPUs is not judged by that: nodes count slices by themselves.
+        """
+        axes, resources = self.context.state.axes, self.context.state.resources
+        slices = [at for at, name in enumerate(resources) if name in axes.worth]
+        if any(each.requests[at] for each in self.workload.pod_sets for at in slices):
+            return 0
+        at = axes.index("gpu")
         return 0 if at is None else self.request[at]
 
 
