@@ -36,6 +36,16 @@ def test_labels_that_another_pod_asks_about_tell_pods_apart(kind: str) -> None:
     assert sets_of_the_group(other) == [("m0", "m2"), ("m1", "m3")]
 
 
+@pytest.mark.parametrize("when", ["DoNotSchedule", "ScheduleAnyway"])
+def test_labels_that_a_spread_selects_tell_pods_apart(when: str) -> None:
+    rule = f"maxSkew: 1, topologyKey: zone, whenUnsatisfiable: {when}"
+    by_role = (
+        f"topologySpreadConstraints: [{{{rule}, labelSelector: {{matchLabels: {{role: r1}}}}}}]"
+    )
+    other = pod("other", f"{by_role}, {ONE_CORE}")
+    assert sets_of_the_group(other) == [("m0", "m2"), ("m1", "m3")]
+
+
 def test_a_label_is_looked_at_whatever_the_condition() -> None:
     other = with_affinity("o", "podAffinity", "{matchExpressions: [{key: at, operator: Exists}]}")
     assert sets_of_the_group(other) == [("m0",), ("m1",), ("m2",), ("m3",)]

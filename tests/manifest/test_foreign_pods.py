@@ -17,12 +17,12 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.events import ForeignPodChanged, NodeAdded, WorkloadAdded
 from fairlead.model.node import ForeignPod
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, PodId, Workload
+from fairlead.model.workload import PodConstraints, PodId, Preferences, Workload
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.manifest.kai_world import ONE_CORE, pod, queue, sound, stream
 from tests.model.worlds import RESOURCES
-from tests.placement.affinity_world import node, pairs, state_of, terms, workload
+from tests.placement.affinity_world import node, pairs, spreads, state_of, terms, workload
 from tests.scale_examples import scale_examples
 from tests.text_table import rows
 
@@ -38,6 +38,7 @@ def constraints(row: dict[str, str]) -> PodConstraints:
         host_ports=ports(row.get("ports", "-")),
         pod_affinity=terms(row.get("near", "-")),
         pod_anti_affinity=terms(row.get("apart", "-")),
+        spread=spreads(row.get("spread", "-")),
     )
 
 
@@ -105,6 +106,25 @@ def test_what_is_kept_of_a_stranger(row: dict[str, str]) -> None:
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("selector", "kept"),
+    [("app=b", (("app", "a"),)), ("tier=b", ()), ("tier!=b", ()), ("none", ())],
+)
+@pytest.mark.parametrize("is_hard", [True, False])
+def test_labels_that_a_spread_selects_are_kept(
+    selector: str, kept: tuple[tuple[str, str], ...], is_hard: bool
+) -> None:
+    spread = spreads(f"zone/1/{selector}")
+    hard, soft = (
+        PodConstraints(spread=spread),
+        PodConstraints(preferences=Preferences(spread=spread)),
+    )
+    (found,) = foreign_pods([stranger({"labels": "app=a,job=7"})], [hard if is_hard else soft], ())
+    assert found.labels == kept
+    # A condition that holds without any label holds for the stranger.
+    assert found.asked_about == (kept != () or "!" in selector)
+
+
 def test_pods_hold_their_node_until_they_are_finished() -> None:
     """Of the resources cpu and gpu each holds its cores, and no GPU."""
     pods = """
@@ -138,6 +158,7 @@ facts = st.fixed_dictionaries(
         "labels": st.sampled_from(["-", "app=a", "app=b", "app=a,tier=a", "tier=b"]),
         "near": some_terms,
         "apart": some_terms,
+        "spread": st.sampled_from(["-", "zone/1/app=a", "host/1/app!=a", "zone/1/tier=b|a"]),
         "ports": st.sampled_from(["-", "80", "81", "80,81"]),
         "namespace": st.sampled_from(["ns", "other"]),
         "node": st.sampled_from(["n", "m"]),
