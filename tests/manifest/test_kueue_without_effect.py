@@ -185,14 +185,14 @@ CONFIGURATIONS = [
     (
         "v1beta2",
         "resources: {excludeResourcePrefixes: [x], transformations: [{input: a, outputs: {b: 1}}]}",
-        ["resources.excludeResourcePrefixes", "resources.transformations"],
+        [],
     ),
     (
         "v1beta2",
         "resources: {deviceClassMappings: [{name: a}], quotaCheckStrategy: IgnoreUndeclared}",
-        ["resources.deviceClassMappings", "resources.quotaCheckStrategy"],
+        ["resources.deviceClassMappings"],
     ),
-    ("v1beta2", "resources: {transformations: [], excludeResourcePrefixes: []}", []),
+    ("v1beta2", "resources: {deviceClassMappings: []}", []),
     ("v1beta2", "resources: {quotaCheckStrategy: BlockUndeclared, future: 1}", []),
 ]
 

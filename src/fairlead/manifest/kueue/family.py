@@ -30,6 +30,7 @@ from fairlead.manifest.kueue.assembly.queues import (
     quota_axes,
     refuse_cohort_cycles,
 )
+from fairlead.manifest.kueue.assembly.requests import with_requests
 from fairlead.manifest.kueue.assembly.workloads import observed_workload, refuse_too_many_pods
 from fairlead.manifest.kueue.jobs.make import Priorities, make_workloads
 from fairlead.manifest.kueue.jobs.managed import kueue_standing, queue_name
@@ -144,9 +145,9 @@ class KueueFamily(Family[KueueWorkloadObject]):
         new: Object | None,
         units: Collection[Unit[KueueWorkloadObject]],
     ) -> Iterable[Unit[KueueWorkloadObject]]:
-        """Return the Workloads of a LocalQueue that changed, and all after a priority class did."""
+        """Return the Workloads of a LocalQueue that changed; after classes or settings did, all."""
         match old if new is None else new:
-            case PriorityClassObject() | WorkloadPriorityClassObject():
+            case PriorityClassObject() | WorkloadPriorityClassObject() | KueueSettingsObject():
                 return units
             case LocalQueueObject(local_queue=queue):
                 key = queue.namespace, queue.name
@@ -162,7 +163,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
             if refuse_too_many_pods([workload], findings):
                 # Without quota: as many pods as it says would leave no memory for all others.
                 workload = msgspec.structs.replace(workload, admitted_ms=None)
-            return UnitContent(parts=(workload,))
+            return UnitContent(parts=(with_requests(workload, self.objects.request_rules),))
         foreign = [pod for pod in unit.pods_by_name() if is_live(pod) and not _is_managed(pod)]
         return UnitContent(foreign=tuple(foreign)) if foreign else NOTHING
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -82,6 +83,22 @@ class LocalQueueObject(Object, frozen=True, kw_only=True):
         return full_name(self.local_queue)
 
 
+class Transformation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a resource counts as: each whole unit of *input* as so much of each of *outputs*."""
+
+    input: str
+    outputs: tuple[tuple[str, Fraction], ...]  # in the units in which users write
+    replaces_input: bool = False  # False: the input counts beside its outputs
+    multiply_by: str = ""  # a resource of the same pod; "": none
+
+
+class RequestRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How the Configuration changes what pods request before quota is looked at."""
+
+    excluded_prefixes: tuple[str, ...] = ()
+    transformations: tuple[Transformation, ...] = ()
+
+
 class KueueSettingsObject(Object, frozen=True, kw_only=True):
     """Kueue's ``Configuration``, as far as scheduling reads it."""
 
@@ -89,6 +106,7 @@ class KueueSettingsObject(Object, frozen=True, kw_only=True):
     is_single: ClassVar = True
     settings: KueueSettings
     frameworks: tuple[str, ...] | None = None  # whose jobs it manages; None: not said
+    request_rules: RequestRules = RequestRules()
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 

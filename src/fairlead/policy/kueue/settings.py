@@ -45,6 +45,7 @@ class KueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     admission_fair_sharing: AdmissionFairSharing | None = None
     feature_gates: tuple[tuple[str, bool], ...] = ()
     requeued_by: Literal["Eviction", "Creation"] = "Eviction"  # after pods were not ready in time
+    ignores_undeclared: bool = False  # a resource that a queue does not cover needs no quota
     options: KueueOptions = KueueOptions()
     faithful: bool = False  # as Kueue does, also where we would do better
 

@@ -198,10 +198,7 @@ CONSEQUENCES: Final[Mapping[str, str]] = MappingProxyType(
         "blockAdmission": _NO_BLOCK,
         "deviceClassMappings": "resource claims use no quota",
         "enable": _NO_BLOCK,  # of waitForPodsReady in v1beta1, where that blocks by default
-        "excludeResourcePrefixes": "resources with these prefixes use quota too",
         "multiKueue": "no workload is sent to another cluster",
-        "quotaCheckStrategy": "a workload that asks for a resource without quota waits",
-        "transformations": "a pending workload requests what its pods request",
     }
 )
 """Every field that is known and has no effect yet, with what happens instead."""

@@ -20,6 +20,7 @@ from fairlead.manifest.kueue.objects import (
     KueueSettingsObject,
     KueueWorkloadObject,
     LocalQueueObject,
+    RequestRules,
     WorkloadPriorityClassObject,
 )
 from fairlead.manifest.kueue.reading.configuration import KUEUE_SECTION
@@ -48,6 +49,11 @@ class KueueObjects:
     def configuration(self) -> KueueSettingsObject | None:
         """Kueue's Configuration; None: there is none."""
         return self._mirror.single(KueueSettingsObject)
+
+    @property
+    def request_rules(self) -> RequestRules:
+        """How the Configuration changes what pods request."""
+        return RequestRules() if self.configuration is None else self.configuration.request_rules
 
     @property
     def own_settings(self) -> SettingsObject | None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from fairlead.manifest.core.read_settings import positive_ms, protection_ms
-from fairlead.manifest.kueue.objects import KueueSettingsObject
+from fairlead.manifest.kueue.objects import KueueSettingsObject, RequestRules, Transformation
 from fairlead.manifest.kueue.reading.shared_fields import given_fields
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import words
@@ -31,6 +31,8 @@ _VALID_STRATEGIES: Final[Mapping[tuple[str, ...], tuple[Strategy, ...]]] = {
     BOTH_STRATEGIES[:1]: BOTH_STRATEGIES[:1],
     BOTH_STRATEGIES[1:]: BOTH_STRATEGIES[1:],
 }
+_QUOTA_CHECKS: Final = {"BlockUndeclared": False, "IgnoreUndeclared": True}
+_REPLACES: Final = {"Retain": False, "Replace": True}
 _SAMPLING_INTERVAL_MS: Final = 5 * 60 * 1000
 _DAY_MS: Final = 24 * 60 * 60 * 1000  # stands for a half-life that is refused
 
@@ -42,23 +44,27 @@ def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
     fair_sharing = top.mapping("fairSharing")
     gates = top.mapping("featureGates")
     waiting = top.mapping("waitForPodsReady")
+    resources = top.mapping("resources")
+    resources.ignore(*resources.keys())
     settings = KueueSettings(
         fair_sharing=_is_enabled(fair_sharing, top.has("fairSharing"), is_old),
         strategies=_strategies(fair_sharing),
         admission_fair_sharing=_admission_fair_sharing(top),
         feature_gates=tuple((name, gates.boolean(name)) for name in sorted(gates.keys())),
         requeued_by=_requeued_by(waiting),
+        ignores_undeclared=resources.choice("quotaCheckStrategy", _QUOTA_CHECKS, False),
     )
     without_effect = (
         *given_fields(top, "multiKueue"),
         *_blocked_admission(waiting, is_old),
-        *_changed_resources(top.mapping("resources")),
+        *_device_classes(resources),
     )
     top.finish()
     return KueueSettingsObject(
         source=top.source,
         settings=settings,
         frameworks=_frameworks(top.mapping("integrations")),
+        request_rules=_request_rules(resources),
         without_effect=without_effect,
     )
 
@@ -132,24 +138,42 @@ def _blocked_admission(waiting: Cursor, is_old: bool) -> tuple[Path, ...]:
     return ((*waiting.path(), key),) if blocks else ()
 
 
-def _changed_resources(resources: Cursor) -> tuple[Path, ...]:
-    """Tell where it is said that a workload asks for something else than its pods, if it is."""
-    resources.ignore(*resources.keys())
-    changing = [
-        key for key in ("transformations", "deviceClassMappings") if _has_items(resources, key)
-    ]
-    if resources.texts("excludeResourcePrefixes"):
-        changing.append("excludeResourcePrefixes")
-    if resources.text("quotaCheckStrategy", "") == "IgnoreUndeclared":
-        changing.append("quotaCheckStrategy")
-    return given_fields(resources, *changing)
-
-
-def _has_items(resources: Cursor, key: str) -> bool:
-    items = resources.items(key)
+def _device_classes(resources: Cursor) -> tuple[Path, ...]:
+    """Tell where it is said that resource claims use quota, if it is."""
+    items = resources.items("deviceClassMappings")
     for item in items:
         item.ignore(*item.keys())
-    return bool(items)
+    return given_fields(resources, "deviceClassMappings") if items else ()
+
+
+def _request_rules(resources: Cursor) -> RequestRules:
+    """Read what changes the requests of pods; of two transformations of a resource one counts."""
+    found: dict[str, Transformation] = {}
+    for item in resources.items("transformations"):
+        transformation = _transformation(item)
+        if transformation.input in found:
+            item.error(
+                "input",
+                "duplicate-entry",
+                f"found {quote(transformation.input)} a second time, expected each input once",
+                "put all outputs into one of the two",
+            )
+        found[transformation.input] = transformation
+    return RequestRules(
+        excluded_prefixes=resources.texts("excludeResourcePrefixes"),
+        transformations=tuple(found[name] for name in sorted(found)),
+    )
+
+
+def _transformation(item: Cursor) -> Transformation:
+    item.ignore(*item.keys())
+    outputs = item.mapping("outputs")
+    return Transformation(
+        input=item.text("input"),
+        outputs=tuple((name, outputs.fraction(name)) for name in sorted(outputs.keys())),
+        replaces_input=item.choice("strategy", _REPLACES, False),
+        multiply_by=item.text("multiplyBy", ""),
+    )
 
 
 def _half_life_ms(given: Cursor) -> int:

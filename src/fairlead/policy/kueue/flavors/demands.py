@@ -1,5 +1,6 @@
 """A pending workload, as the assignment of flavors sees it."""
 
+from collections.abc import Collection
 from typing import Final, TypeAlias
 
 from fairlead.model.queue import ClusterQueue
@@ -47,10 +48,10 @@ class DemandReader:
 
     def _of_workload(self, workload: Workload, rules: ClusterQueue) -> tuple[Demand, ...]:
         eligibility = self.eligibility(workload, rules)
-        counts_pods = any(_PODS in group.resources for group in rules.resource_groups)
+        covered = {resource for group in rules.resource_groups for resource in group.resources}
         return tuple(
             Demand(
-                requests=self._requests(pod_set, counts_pods=counts_pods),
+                requests=self._requests(pod_set, covered),
                 count=pod_set.count,
                 min_count=pod_set.min_count,
                 flavors=None if eligibility is None else [each.flavors for each in eligibility[at]],
@@ -75,9 +76,11 @@ class DemandReader:
             )
         return found
 
-    def _requests(self, pod_set: PodSet, *, counts_pods: bool) -> dict[str, int]:
+    def _requests(self, pod_set: PodSet, covered: Collection[str]) -> dict[str, int]:
+        """Return what needs quota: pods only where they are covered, or all only there."""
+        ignores_undeclared = self._settings.ignores_undeclared
         return {
             name: amount
             for name, amount in zip(self._state.resources, pod_set.requests, strict=True)
-            if amount and (counts_pods or name != _PODS)
+            if amount and (name in covered or not (ignores_undeclared or name == _PODS))
         }

@@ -1,0 +1,139 @@
+"""What a pending Workload asks for after the Configuration changed what its pods request."""
+
+import pytest
+
+from fairlead.manifest.translate.family import OF_FILES
+from fairlead.manifest.translate.translator import Translator
+from fairlead.model.axes import WorkloadName
+from fairlead.model.plan import Start, Wait
+from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.settings import KueueSettings
+from tests.manifest.test_assemble_kueue import (
+    assemble,
+    cluster_queue,
+    documents_of,
+    local_queue,
+    sound,
+    workload,
+)
+
+QUEUES = (cluster_queue("a", quota="cpu: f 4"), local_queue("jobs", "a"))
+
+
+def configuration(resources: str) -> str:
+    return (
+        "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmetadata: {name: c}\n"
+        f"resources: {{{resources}}}\n"
+    )
+
+
+def asking(requests: str) -> str:
+    return workload("w").replace("{cpu: 1}", f"{{{requests}}}")
+
+
+def requested(state: ClusterState, name: str = "team/w") -> dict[str, int]:
+    (pod_set,) = state.workloads[WorkloadName(name)].pod_sets
+    amounts = zip(state.resources, pod_set.requests, strict=True)
+    return {resource: amount for resource, amount in amounts if amount and resource != "pods"}
+
+
+def rule(text: str) -> str:
+    return f"transformations: [{{{text}}}]"
+
+
+MIB = 1 << 20
+CASES = {
+    "nothing changes": ("", "cpu: 2", {"cpu": 2000}),
+    "an excluded prefix": (
+        "excludeResourcePrefixes: [net.example/]",
+        "cpu: 1, net.example/port: 2",
+        {"cpu": 1000},
+    ),
+    "the input stays": (  # 2 x 5Mi
+        rule("input: x.io/slice, outputs: {memory: 5Mi}"),
+        "x.io/slice: 2, memory: 1Mi",
+        {"x.io/slice": 2, "memory": 11 * MIB},
+    ),
+    "or is replaced": (
+        rule("input: x.io/slice, strategy: Replace, outputs: {credits: 3, cpu: 500m}"),
+        "x.io/slice: 2, cpu: 1",
+        {"credits": 6, "cpu": 2000},  # 2 x 3; 1 + 2 x 0.5
+    ),
+    "part of a unit counts as a whole one": (
+        rule("input: cpu, strategy: Replace, outputs: {credits: 10}"),
+        "cpu: 1500m",
+        {"credits": 20},
+    ),
+    "times another resource": (  # 2Mi for each of 4 devices: 4 x 2Mi x 1
+        rule("input: memory, strategy: Replace, multiplyBy: x.io/d, outputs: {total: 1}"),
+        "memory: 2Mi, x.io/d: 4",
+        {"total": 8 * MIB, "x.io/d": 4},
+    ),
+    "which the pod does not ask for": (
+        rule("input: memory, strategy: Replace, multiplyBy: x.io/d, outputs: {total: 1}"),
+        "memory: 2Mi",
+        {"total": 2 * MIB},
+    ),
+    "two inputs of one output": (
+        (
+            "transformations: [{input: x.io/a, strategy: Replace, outputs: {credits: 1}},"
+            " {input: x.io/b, strategy: Replace, outputs: {credits: 10}}]"
+        ),
+        "x.io/a: 2, x.io/b: 3",
+        {"credits": 32},  # 2 x 1 + 3 x 10
+    ),
+    "a sum below zero is none": (
+        rule("input: x.io/a, strategy: Replace, outputs: {cpu: -2}"),
+        "x.io/a: 1, cpu: 1",
+        {},
+    ),
+    "an excluded input is not transformed": (
+        "excludeResourcePrefixes: [x.io/], " + rule("input: x.io/a, outputs: {credits: 1}"),
+        "x.io/a: 2, cpu: 1",
+        {"cpu": 1000},
+    ),
+}
+
+
+@pytest.mark.parametrize(("resources", "requests", "expected"), CASES.values(), ids=CASES)
+def test_what_a_pod_counts_as(resources: str, requests: str, expected: dict[str, int]) -> None:
+    assert requested(sound(*QUEUES, configuration(resources), asking(requests))) == expected
+
+
+def test_what_has_quota_is_charged_as_its_status_says() -> None:
+    charged = workload("w", admitted="a f")
+    doubled = configuration(rule("input: cpu, strategy: Replace, outputs: {cpu: 2}"))
+    assert requested(sound(*QUEUES, doubled, charged)) == {"cpu": 1000}
+    assert requested(sound(*QUEUES, doubled, workload("w"))) == {"cpu": 2000}
+
+
+@pytest.mark.parametrize(("strategy", "kind"), [("Block", Wait), ("Ignore", Start)])
+def test_a_resource_without_quota_waits_or_is_ignored(strategy: str, kind: type) -> None:
+    settings = configuration(f"quotaCheckStrategy: {strategy}Undeclared")
+    assembled, _ = assemble(documents_of(*QUEUES, settings, asking("cpu: 1, x.io/d: 1")))
+    assert assembled is not None
+    assert isinstance(assembled.settings, KueueSettings)
+    (decision,) = KueuePolicy(assembled.settings).plan(assembled.state, 0).decisions
+    assert isinstance(decision, kind)
+
+
+def test_each_input_has_one_transformation() -> None:
+    twice = "transformations: [{input: cpu, outputs: {a: 1}}, {input: cpu, outputs: {b: 1}}]"
+    _, told = assemble(documents_of(*QUEUES, configuration(twice)))
+    assert told[1:] == ["error duplicate-entry $.resources.transformations[1].input"]
+
+
+def test_requests_follow_the_configuration() -> None:
+    translator = Translator("kueue", OF_FILES)
+    before = documents_of(
+        *QUEUES, configuration("excludeResourcePrefixes: [none]"), asking("cpu: 1")
+    )
+    (after,) = documents_of(configuration("excludeResourcePrefixes: [cpu]"))
+    for document in before:
+        translator.changed(document)
+    translator.settle()
+    assert requested(translator.state) == {"cpu": 1000}
+    translator.changed(after)
+    translator.settle()
+    assert requested(translator.state) == {}
