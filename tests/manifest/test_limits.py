@@ -202,17 +202,25 @@ def test_findings_beyond_the_bound_of_their_severity_are_counted(
     monkeypatch.setattr(finding_module, "MAX_FINDINGS", 2)
     findings = Findings()
     severities: tuple[Severity, ...] = ("warning", "advice", "warning", "warning", "error")
-    for severity in severities:
-        findings.add(severity, "syntax", file="x", message="m")
+    for line, severity in enumerate(severities):
+        findings.add(severity, "syntax", file="x", line=line, message="m")
     assert [finding.severity for finding in findings] == ["warning", "advice", "warning", "error"]
     assert (len(findings), findings.omitted, findings.has_errors) == (5, 1, True)
-    for _ in range(2):
-        findings.add("error", "syntax", file="x", message="m")
+    for line in (10, 11):
+        findings.add("error", "syntax", file="x", line=line, message="m")
     assert [finding.severity for finding in findings].count("error") == 2
     assert (len(findings), findings.omitted) == (7, 2)
     assert [findings.keeps(each, "syntax") for each in ("error", "warning", "advice")] == [
         *(False, False, True)
     ]
+
+
+def test_the_same_is_said_once() -> None:
+    findings = Findings()
+    for line in (1, 2, 1, 1):
+        findings.add("warning", "syntax", file="x", line=line, message="m")
+    assert [each.line for each in findings] == [1, 2]
+    assert (len(findings), findings.omitted) == (2, 0)
 
 
 def test_no_flood_of_warnings_hides_an_error() -> None:

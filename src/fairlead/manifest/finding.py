@@ -86,6 +86,7 @@ class Findings:
         """Start with none; *strict* makes an error of every unknown field."""
         self._strict = strict
         self._kept: list[Finding] = []
+        self._different: set[Finding] = set()
         self._made: dict[Severity, int] = {"error": 0, "warning": 0, "advice": 0}
 
     def add(
@@ -99,23 +100,27 @@ class Findings:
         message: str,
         fix: str = "",
     ) -> None:
-        """Keep one remark. The code must be one of `CODES`."""
+        """Keep one remark, but not the same again. The code must be one of `CODES`.
+
+        Pods of one template have the same mistakes in the same place.
+        """
         assert code in CODES, code
         severity = self._counted_as(severity, code)
-        is_kept = self._made[severity] < MAX_FINDINGS
+        finding = Finding(
+            severity=severity,
+            code=code,
+            file=file,
+            line=line,
+            path=path,
+            message=message,
+            fix=fix,
+        )
+        if finding in self._different:
+            return
+        if self._made[severity] < MAX_FINDINGS:
+            self._kept.append(finding)
+            self._different.add(finding)
         self._made[severity] += 1
-        if is_kept:
-            self._kept.append(
-                Finding(
-                    severity=severity,
-                    code=code,
-                    file=file,
-                    line=line,
-                    path=path,
-                    message=message,
-                    fix=fix,
-                )
-            )
 
     def keeps(self, severity: Severity, code: str) -> bool:
         """Whether such a remark would be kept; if not, its details need not be worked out."""

@@ -1,6 +1,6 @@
 """From what a user names on the command line to one cluster state, or to all that is wrong."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
@@ -11,9 +11,11 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.core.objects import Object, SettingsObject
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.generated_names import name_generated
 from fairlead.manifest.kinds import Identified, identify, warn_of_other_sections
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document, read_bytes, read_documents
+from fairlead.manifest.text.values import Value
 from fairlead.manifest.translate.assemble import assemble
 from fairlead.model.collector import paused_collector
 from fairlead.policy.contract import POLICY_NAMES, PolicyName
@@ -55,7 +57,7 @@ def load(
     for name, text in texts:
         documents += read_bytes(text.encode(), name, findings)
     documents += made
-    objects = [identify(document, findings) for document in documents]
+    objects = [identify(document, findings) for document in name_generated(documents)]
     chosen = policy
     if policy is None and (objects or not findings.has_errors):  # else what is wrong is reported
         chosen = choose_policy(objects, paths[0] if paths else "-", findings)
@@ -104,6 +106,7 @@ def _read(
             found += each.read(findings)
     if others and policy:
         _note_others(others, policy, findings)
+    _note_templates([each for each in objects if each.kind is None], findings)
     return found, read, left_alone
 
 
@@ -117,6 +120,32 @@ def _note_others(others: Sequence[Identified], policy: PolicyName, findings: Fin
         f"found objects of other rule sets than {policy}, which are left alone: {listed}",
         "name only the files of one rule set",
     )
+
+
+def _note_templates(unread: Sequence[Identified], findings: Findings) -> None:
+    """Report objects of kinds that are not read and have a pod template, once for each kind."""
+    alike: defaultdict[str, list[Identified]] = defaultdict(list)
+    for each in unread:
+        if _has_template(each.document.value):
+            alike[each.title].append(each)
+    for title, found in alike.items():
+        found[0].document.source.advise(
+            findings,
+            "left-alone",
+            ("kind",),
+            f"found {len(found)} {title} with pod templates, a kind that is not read; pods that "
+            "are made of it count only where they are in the input",
+            "add its pods, as kubectl get pods -A -o yaml writes them",
+        )
+
+
+def _has_template(value: Value) -> bool:
+    """Return whether a mapping in *value* has a list of containers. Cost: its size."""
+    if isinstance(value, list):
+        return any(map(_has_template, value))
+    if not isinstance(value, dict):
+        return False
+    return isinstance(value.get("containers"), list) or any(map(_has_template, value.values()))
 
 
 _CHOICES = f"--policy {'|'.join(POLICY_NAMES)}"
