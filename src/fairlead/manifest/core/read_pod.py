@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.core.read_claim_spec import (
     CLAIM,
@@ -11,17 +13,20 @@ from fairlead.manifest.core.read_claim_spec import (
     is_plain_reference,
 )
 from fairlead.manifest.core.read_gpu_share import read_gpu_share
-from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.core.read_metadata import Metadata, read_metadata
 from fairlead.manifest.core.read_pod_spec import (
     BINDING_VOLUMES,
     NODE_NAME,
     PASSED_OVER_OF_CONTAINERS,
     PASSED_OVER_OF_SPECS,
     PASSED_OVER_OF_VOLUMES,
+    PODS,
     PodSpecRead,
     read_node_name,
     read_pod_spec,
 )
+from fairlead.manifest.core.resized_pod import resized_spec
+from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import field_names, words
 from fairlead.manifest.text.read_once import ReadOnce, json_key
@@ -155,6 +160,9 @@ def read_pod(top: Cursor, shapes: PodShapes = SHAPES) -> PodObject | None:
     top.ignore("apiVersion", "kind")
     metadata = read_metadata(top)
     spec, node = shapes.read(top, namespace=metadata.namespace, labels=metadata.labels)
+    resized = resized_spec(top.value)
+    if resized is not None:
+        spec = _with_resized(spec, resized, top, metadata, shapes)
     status = top.mapping("status")
     status.ignore(*_IGNORED_STATUS)
     phase = status.choice("phase", _PHASES, "Pending")
@@ -194,6 +202,18 @@ def read_pod(top: Cursor, shapes: PodShapes = SHAPES) -> PodObject | None:
         claims=claims_of(top.value.get("spec")),
         ephemeral_volumes=spec.ephemeral_volumes,
     )
+
+
+def _with_resized(
+    spec: PodSpecRead, resized: ValueMapping, top: Cursor, metadata: Metadata, shapes: PodShapes
+) -> PodSpecRead:
+    """Return *spec* with the requests of the *resized* one; the plugin adds up what is written."""
+    again = Cursor(top.source, Findings(), {"spec": resized})  # mistakes are reported already
+    counted, _ = shapes.read(again, namespace=metadata.namespace, labels=metadata.labels)
+    written = spec.plugin_requests
+    if written is None:
+        written = {name: amount for name, amount in spec.requests.items() if name != PODS}
+    return replace(spec, requests=counted.requests, plugin_requests=written)
 
 
 def claims_of(spec: Value) -> tuple[str, ...]:
