@@ -12,7 +12,7 @@ JOBS = 50
 MADE = "2026-11-15T08:00:00Z"
 
 
-def _pod(number: int) -> dict[str, Any]:
+def listed_pod(number: int) -> dict[str, Any]:
     """Return a pod of a Job that runs, with what its API server, controller and kubelet add."""
     job = number % JOBS
     token = f"kube-api-access-{number:05}"
@@ -103,7 +103,7 @@ def _status() -> dict[str, Any]:
 )
 def prepare_pods() -> Work:
     """Read what a list of pods holds, one object after the other."""
-    documents = [cluster_document(_pod(number)) for number in range(PODS)]
+    documents = [cluster_document(listed_pod(number)) for number in range(PODS)]
 
     def work() -> None:
         findings = Findings()

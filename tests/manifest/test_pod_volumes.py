@@ -7,6 +7,7 @@ from tests.manifest.volume_world import (
     FAMILIES,
     NODES,
     ZONE,
+    loaded,
     makes,
     node,
     planned,
@@ -289,3 +290,21 @@ def test_a_job_that_waits_for_a_volume_takes_no_room_from_others(policy: PolicyN
         "a": "VolumeClaimNotFound: its PersistentVolumeClaim lab/missing does not exist",
         "b": "n1",
     }
+
+
+def test_pods_of_one_template_are_one_set_though_their_claims_have_names_of_their_own() -> None:
+    """By name, the scratch space of a-0 comes before its data, and that of z-0 after it."""
+    volumes = [uses("m"), makes(storageClassName="fast")]
+    pods = [pod("kai", name, *volumes) for name in ("a-0", "z-0")]
+    for each in pods:
+        each["metadata"]["annotations"] = {"pod-group-name": "g"}
+    group = {
+        "apiVersion": "scheduling.run.ai/v2alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "lab"},
+        "spec": {"queue": "lab", "minMember": 2},
+    }
+    texts = [only_in("b"), BOUND.replace("name: data", "name: m"), volume(IN_B)]
+    assembled, _ = loaded("kai", *NODES, group, *pods, *written("\n---\n".join(texts)))
+    (job,) = assembled.state.workloads.values()
+    assert [each.pod_names for each in job.pod_sets] == [("a-0", "z-0")]

@@ -8,6 +8,7 @@ import yaml
 from fairlead.cli.input.options import with_faithfulness
 from fairlead.errors import Finding
 from fairlead.explain.text.reasons import reason_text
+from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import load
 from fairlead.model.plan import Reserve, Start, Wait
 from fairlead.policy.contract import PolicyName, make_policy
@@ -87,17 +88,23 @@ def written(text: str) -> list[Value]:
     return found
 
 
-def planned(
-    policy: PolicyName, *values: Value, faithful: bool = False
-) -> tuple[dict[str, str], list[Finding]]:
-    """Return the node on which each pod starts, now or later, or why it waits; and findings."""
+def loaded(policy: PolicyName, *values: Value) -> tuple[Assembled, list[Finding]]:
+    """Return what becomes of objects beside a queue, and what was found."""
     documents = [*yaml.safe_load_all(BASE[policy]), *values]
     text = "---\n".join(yaml.safe_dump(each) for each in documents)
     result = load(["-"], stdin=io.BytesIO(text.encode()))
     assert result.assembled is not None, list(map(str, result.findings))
-    state = result.assembled.state
-    check_invariants(state)
-    settings = with_faithfulness(result.assembled.settings, faithful=faithful)
+    check_invariants(result.assembled.state)
+    return result.assembled, [each for each in result.findings if each.severity != "advice"]
+
+
+def planned(
+    policy: PolicyName, *values: Value, faithful: bool = False
+) -> tuple[dict[str, str], list[Finding]]:
+    """Return the node on which each pod starts, now or later, or why it waits; and findings."""
+    assembled, findings = loaded(policy, *values)
+    state = assembled.state
+    settings = with_faithfulness(assembled.settings, faithful=faithful)
     plan = make_policy(settings).plan(state, 1_800_000_000_000)
     check_invariants(state)
     outcomes = {}
@@ -108,4 +115,4 @@ def planned(
             outcomes[name] = " ".join(f"{place.node}" for place in each.placements) + later
         elif isinstance(each, Wait):
             outcomes[name] = f"{each.reason.code}: {reason_text(each.reason)}"
-    return outcomes, [each for each in result.findings if each.severity != "advice"]
+    return outcomes, findings

@@ -149,14 +149,18 @@ class Volumes:
         return msgspec.structs.replace(pod, constraints=constraints)
 
     def _needs(self, pod: PodObject, asked: set[Question]) -> VolumeNeeds | None:
-        """Return what the claims of a pod mean together; None: it may run anywhere."""
-        templates = {f"{pod.name}-{each.name}": each.claim for each in pod.ephemeral_volumes}
+        """Return what the claims of a pod mean together; None: it may run anywhere.
+
+        The first obstacle counts. Claims are taken in an order in which pods of one template have
+        the same.
+        """
+        made = {f"{pod.name}-{each.name}": each.claim for each in pod.ephemeral_volumes}
         reach: dict[Alternatives, None] = {}
         zones: set[tuple[str, tuple[str, ...]]] = set()
         attached: set[tuple[str, str]] = set()
         obstacle: Obstacle | None = None
-        for name in sorted({*pod.claims, *templates}):
-            found = self._of_claim(f"{pod.namespace}/{name}", templates.get(name), asked)
+        for name in (*pod.claims, *made):
+            found = self._of_claim(f"{pod.namespace}/{name}", made.get(name), asked)
             if isinstance(found, Obstacle):
                 obstacle = obstacle or found
                 continue
