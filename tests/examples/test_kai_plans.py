@@ -166,6 +166,15 @@ PLANS = {
         wait     language/distil   -                                                     -           NoNodeFits  language 2/3pods
         start    language/pretrain pretrain-worker-2                                     gpu-1       WithinQuota language 2+1<=3
     """,  # noqa: E501  a table
+    # the dataset of train is in zone b; what comes after it is packed there
+    "volumes": """
+        decision job            pods  node  code                at     numbers
+        start    vision/train   train gpu-b WithinQuota         vision 1+1<=8
+        start    vision/sweep   sweep gpu-b WithinQuota         vision 2+1<=8
+        wait     vision/label   -     -     NoNodeFits          vision -
+        wait     vision/archive -     -     VolumeClaimNotBound vision -
+        wait     vision/typo    -     -     VolumeClaimNotFound vision -
+    """,
     # five jobs wait or start: the story is in jobs.yaml
     "monday": """
         decision job                   pods    node  code                    at         numbers

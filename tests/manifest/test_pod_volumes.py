@@ -55,8 +55,12 @@ def only_in(zone: str) -> str:
     )
 
 
+CREATE = "does not exist: create it, or add it to the input"
 FITS_NOT = "NoNodeFits: fits no node: 2 of 2 nodes "
-UNBOUND = "VolumeClaimNotBound: its PersistentVolumeClaim lab/data is not bound to a volume yet"
+UNBOUND = (
+    "VolumeClaimNotBound: its PersistentVolumeClaim lab/data is not bound to a volume: "
+    "kubectl describe pvc shows why"
+)
 
 # What there is beside a pod with the claim "data", and the node where it starts or why it waits.
 # Without volumes it starts on n1, the first by name.
@@ -79,30 +83,33 @@ SCENARIOS: dict[str, tuple[list[str], str]] = {
     ),
     "a claim that is not there": (
         [OTHER],
-        "VolumeClaimNotFound: its PersistentVolumeClaim lab/data does not exist",
+        "VolumeClaimNotFound: its PersistentVolumeClaim lab/data " + CREATE,
     ),
     "a claim that is not there, but volumes are": (
         [volume("")],
-        "VolumeClaimNotFound: its PersistentVolumeClaim lab/data does not exist",
+        "VolumeClaimNotFound: its PersistentVolumeClaim lab/data " + CREATE,
     ),
     "a claim that is being deleted": (
         [claim("volumeName: pv", "", "deletionTimestamp: '2026-01-01T00:00:00Z'"), volume("")],
-        "VolumeClaimIsDeleted: its PersistentVolumeClaim lab/data is being deleted",
+        ("VolumeClaimIsDeleted: its PersistentVolumeClaim lab/data is being deleted: "
+        "create another once it is gone"),
     ),
     "a claim that lost its volume": (
         [claim("volumeName: pv", "status: {phase: Lost}"), volume("")],
-        "VolumeClaimLost: its PersistentVolumeClaim lab/data has lost its volume",
+        ("VolumeClaimLost: its PersistentVolumeClaim lab/data has lost its volume: "
+        "restore the data into another claim"),
     ),
     "a volume that is not there": (
         [BOUND, volume("", name="another")],
-        "VolumeNotFound: PersistentVolume pv of its claim lab/data does not exist",
+        ("VolumeNotFound: PersistentVolume pv of its claim lab/data does not exist: "
+        "add it to the input"),
     ),
     "a class that binds at once": ([claim("storageClassName: slow"), AT_ONCE], UNBOUND),
     "no class": ([claim("storageClassName: ''"), WAITS], UNBOUND),
     "no class, and no default one": ([claim(""), WAITS], UNBOUND),
     "a class that is not there": (
         [claim("storageClassName: fast")],
-        "StorageClassNotFound: StorageClass fast of its claim lab/data does not exist",
+        "StorageClassNotFound: StorageClass fast of its claim lab/data " + CREATE,
     ),
     "a claim for a volume that has not accepted it": (
         [claim("storageClassName: fast, volumeName: pv", "status: {phase: Pending}"), WAITS],
@@ -144,7 +151,8 @@ SCENARIOS: dict[str, tuple[list[str], str]] = {
     ),
     "no local volume": (
         [claim("storageClassName: local"), LOCAL],
-        "NoFreeVolume: no free PersistentVolume of class local suits its claim lab/data",
+        ("NoFreeVolume: no free PersistentVolume of class local suits its claim lab/data: "
+        "provide one"),
     ),
 }  # fmt: skip
 
@@ -287,7 +295,7 @@ def test_a_job_that_waits_for_a_volume_takes_no_room_from_others(policy: PolicyN
     small["status"]["allocatable"]["cpu"] = "1"
     found, _ = planned(policy, small, *pods, *written(OTHER))
     assert found == {
-        "a": "VolumeClaimNotFound: its PersistentVolumeClaim lab/missing does not exist",
+        "a": "VolumeClaimNotFound: its PersistentVolumeClaim lab/missing " + CREATE,
         "b": "n1",
     }
 

@@ -36,13 +36,30 @@ SHARED: Final = Phrases(
         "SchedulingGated": "held back: {tallies}",
         "PodGroupNotFound": "its PodGroup {names} does not exist",
         "InvalidObject": "one of its objects is not valid: {names}",
-        "VolumeClaimNotFound": "its PersistentVolumeClaim {name} does not exist",
-        "VolumeClaimNotBound": "its PersistentVolumeClaim {name} is not bound to a volume yet",
-        "VolumeClaimIsDeleted": "its PersistentVolumeClaim {name} is being deleted",
-        "VolumeClaimLost": "its PersistentVolumeClaim {name} has lost its volume",
-        "VolumeNotFound": "PersistentVolume {name} of its claim {other} does not exist",
-        "NoFreeVolume": "no free PersistentVolume of class {other} suits its claim {name}",
-        "StorageClassNotFound": "StorageClass {name} of its claim {other} does not exist",
+        "VolumeClaimNotFound": (
+            "its PersistentVolumeClaim {name} does not exist: create it, or add it to the input"
+        ),
+        "VolumeClaimNotBound": (
+            "its PersistentVolumeClaim {name} is not bound to a volume: "
+            "kubectl describe pvc shows why"
+        ),
+        "VolumeClaimIsDeleted": (
+            "its PersistentVolumeClaim {name} is being deleted: create another once it is gone"
+        ),
+        "VolumeClaimLost": (
+            "its PersistentVolumeClaim {name} has lost its volume: "
+            "restore the data into another claim"
+        ),
+        "VolumeNotFound": (
+            "PersistentVolume {name} of its claim {other} does not exist: add it to the input"
+        ),
+        "NoFreeVolume": (
+            "no free PersistentVolume of class {other} suits its claim {name}: provide one"
+        ),
+        "StorageClassNotFound": (
+            "StorageClass {name} of its claim {other} does not exist: "
+            "create it, or add it to the input"
+        ),
         "OtherScheduler": "is assigned to another scheduler: {names}",
         "HeldAfterFailure": "held back for a while because its start failed",
         "WouldBeEvicted": "could start, but would be evicted again for {names}",
