@@ -39,6 +39,88 @@ spec:
 status: {disruptionsAllowed: 1, disruptedPods: {web-0: "2026-01-01T00:00:00Z"}}
 """
 
+OWNERS = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: pages, namespace: team-a, uid: d-1, labels: {kai.scheduler/queue: team-a}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: pages}, matchExpressions: [{key: app, operator: Exists}]}
+  template:
+    metadata: {labels: {app: pages}, annotations: {gpu-fraction: "0.5"}}
+    spec: {schedulerName: kai-scheduler, containers: [{name: c, resources: {requests: {cpu: 1}}}]}
+status: {replicas: 0, readyReplicas: 0}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: work
+  namespace: team-a
+  annotations: {kai.scheduler/batch-min-member: "2"}
+  ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: nightly, controller: true}]
+spec:
+  parallelism: 2
+  completions: 3
+  completionMode: Indexed
+  suspend: false
+  template: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}
+status: {active: 0, succeeded: 1, conditions: [{type: Failed, status: "False"}]}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: team-a}
+spec: {schedule: "0 3 * * *", jobTemplate: {spec: {template: {spec: {containers: [{name: c}]}}}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: store, namespace: team-b}
+spec:
+  ordinals: {start: 1}
+  template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train, namespace: team-a, labels: {kai.scheduler/queue: team-a}}
+spec:
+  runPolicy: {suspend: false, schedulingPolicy: {minAvailable: 2, priorityClass: high}}
+  elasticPolicy: {minReplicas: 1}
+  pytorchReplicaSpecs:
+    Master: {template: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}}
+    Worker: {replicas: 2, template: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}}
+status: {replicaStatuses: {Worker: {active: 0}}}
+---
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: ray, namespace: team-a}
+spec:
+  headGroupSpec: {template: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}}
+  workerGroupSpecs:
+  - groupName: big
+    replicas: 2
+    minReplicas: 1
+    numOfHosts: 2
+    template: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}
+---
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: set, namespace: team-a}
+spec:
+  startupPolicy: {startupPolicyOrder: InOrder}
+  replicatedJobs:
+  - name: lead
+    replicas: 1
+    template: {spec: {template: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}}}
+---
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: serve, namespace: team-a}
+spec:
+  replicas: 1
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}
+"""
+
 PODS = """
 apiVersion: v1
 kind: Pod

@@ -21,15 +21,15 @@ from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
 from fairlead.policy.contract import PolicyName
-from tests.manifest.family_manifests import CORE, ELASTIC, KAI, KUEUE, PODS, objects
+from tests.manifest.family_manifests import CORE, ELASTIC, KAI, KUEUE, OWNERS, PODS, objects
 from tests.manifest.reading import load_or_raise
 from tests.model.invariants import check_invariants
 from tests.scale_examples import scale_examples
 
 FAMILIES: dict[PolicyName, tuple[str, ...]] = {
-    "elastic-quota": (CORE, PODS, ELASTIC),
-    "kai": (CORE, PODS, KAI),
-    "kueue": (CORE, PODS, KUEUE),
+    "elastic-quota": (CORE, PODS, OWNERS, ELASTIC),
+    "kai": (CORE, PODS, OWNERS, KAI),
+    "kueue": (CORE, PODS, OWNERS, KUEUE),
 }
 names = st.sampled_from(sorted(FAMILIES))
 

@@ -89,6 +89,12 @@ READ = {
         "replicaStatuses: {Worker: {active: 2, succeeded: 1}}",
         "worker 3/3, active 2",
     ),
+    "a training job that runs, and counts no pods": (
+        TORCH,
+        f"pytorchReplicaSpecs: {{Worker: {WORKERS}}}",
+        "conditions: [{type: Running, status: 'True'}]",
+        "worker 3/3, active 1",
+    ),
     "the roles of TensorFlow": (
         "kubeflow.org/v1/TFJob",
         f"tfReplicaSpecs: {{Worker: {WORKERS}, PS: {{TEMPLATE}}, Chief: {{TEMPLATE}}}}",

@@ -44,7 +44,7 @@ def training_job_reader(specs_key: str, *roles: str) -> Callable[[Cursor], Owner
     @reads_named
     def read_training_job(top: Cursor, metadata: Metadata) -> OwnerObject:
         spec, status = passed_over(top, "spec"), passed_over(top, "status")
-        policy = _RunPolicy(spec)
+        policy, holding = _RunPolicy(spec), true_conditions(status)
         found = _roles(passed_over(spec, specs_key), metadata, roles)
         least = passed_over(spec, "elasticPolicy").integer(
             "minReplicas", None, minimum=0, maximum=MAX_COUNT
@@ -64,10 +64,10 @@ def training_job_reader(specs_key: str, *roles: str) -> Callable[[Cursor], Owner
                 priority_class=policy.priority_class,
                 startup="workers-ready" if waits else "together",
             ),
-            pods=_counts(passed_over(status, "replicaStatuses")),
+            pods=_counts(passed_over(status, "replicaStatuses"), is_running="Running" in holding),
             selector=having({JOB_NAME: metadata.name}),
             suspended=policy.suspended,
-            finished=not _ENDS.isdisjoint(true_conditions(status)),
+            finished=not _ENDS.isdisjoint(holding),
         )
 
     return read_training_job
@@ -113,10 +113,11 @@ def _role(spec: Cursor, name: str, metadata: Metadata) -> Role | None:
     )
 
 
-def _counts(by_role: Cursor) -> PodCounts:
+def _counts(by_role: Cursor, *, is_running: bool) -> PodCounts:
+    """Return the pods that the status counts; a job that runs has one at least."""
     each = [passed_over(by_role, key) for key in by_role.keys()]  # noqa: SIM118 - no mapping
     return PodCounts(
-        active=sum(read_count(one, "active", 0) for one in each),
+        active=max(int(is_running), sum(read_count(one, "active", 0) for one in each)),
         succeeded=sum(read_count(one, "succeeded", 0) for one in each),
         failed=sum(read_count(one, "failed", 0) for one in each),
     )
