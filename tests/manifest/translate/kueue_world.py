@@ -118,10 +118,14 @@ class KueueWorld(TreeWorld):
             spec["priority"] = self.pick(-1, 0, 50)
         if self.random.randrange(20) == 0:
             spec["active"] = False
+        metadata: Object = {"namespace": namespace, "name": name}
+        if self.maybe(3):
+            older = f"{namespace}/{self.pick(*WORKLOADS)}"
+            metadata["annotations"] = {"kueue.x-k8s.io/workload-slice-replacement-for": older}
         return {
             "apiVersion": f"{_API}/v1beta2",
             "kind": "Workload",
-            "metadata": {"namespace": namespace, "name": name},
+            "metadata": metadata,
             "spec": spec,
             "status": {},
         }

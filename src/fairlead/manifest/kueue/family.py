@@ -5,7 +5,7 @@ Nodes are known all the same: for advice, and for placing pods later. Pods that 
 manage take their part of them.
 """
 
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Final
 
 import msgspec
@@ -31,6 +31,7 @@ from fairlead.manifest.kueue.assembly.queues import (
     refuse_cohort_cycles,
 )
 from fairlead.manifest.kueue.assembly.requests import with_requests
+from fairlead.manifest.kueue.assembly.slices import as_difference, is_replaced, newer_slices
 from fairlead.manifest.kueue.assembly.workloads import observed_workload, refuse_too_many_pods
 from fairlead.manifest.kueue.jobs.make import Priorities, make_workloads
 from fairlead.manifest.kueue.jobs.managed import kueue_standing, queue_name
@@ -99,6 +100,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
         """Read the objects of *mirror*."""
         super().__init__(mirror, rules)
         self.objects = KueueObjects(mirror, {})  # its cohorts have no cycles
+        self._newer_slices: Mapping[str, Sequence[str]] = {}
 
     @property
     def settings(self) -> KueueSettings:
@@ -106,7 +108,9 @@ class KueueFamily(Family[KueueWorkloadObject]):
         return self.objects.settings
 
     def refresh(self, changed: Set[type], remarks: Remarks) -> bool:
-        """Take in the tree of cohorts."""
+        """Take in the tree of cohorts, and which slices of elastic jobs replace others."""
+        if KueueWorkloadObject in changed:
+            self._newer_slices = newer_slices(self.objects.workloads.values())
         if CohortObject in changed:
             remarks.note("queues", self._read_cohorts)
         return False
@@ -147,6 +151,8 @@ class KueueFamily(Family[KueueWorkloadObject]):
     ) -> Iterable[Unit[KueueWorkloadObject]]:
         """Return the Workloads of a LocalQueue that changed; after classes or settings did, all."""
         match old if new is None else new:
+            case KueueWorkloadObject():
+                return self._related_slices(old, new, units)
             case PriorityClassObject() | WorkloadPriorityClassObject() | KueueSettingsObject():
                 return units
             case LocalQueueObject(local_queue=queue):
@@ -154,18 +160,37 @@ class KueueFamily(Family[KueueWorkloadObject]):
                 return [unit for unit in units if _local_queue(unit) == key]
         return ()
 
+    def _related_slices(
+        self,
+        old: Object | None,
+        new: Object | None,
+        units: Collection[Unit[KueueWorkloadObject]],
+    ) -> Iterable[Unit[KueueWorkloadObject]]:
+        """Return the slices that a Workload replaced, replaces or is replaced by."""
+        names: set[str] = set()
+        for each in (old, new):
+            if isinstance(each, KueueWorkloadObject):
+                names.update(self._newer_slices.get(full_name(each), ()))
+                names.update({each.replaces} - {""})
+        return [unit for unit in units if unit.key[1] in names] if names else ()
+
     def sort(
         self, unit: Unit[KueueWorkloadObject], findings: Findings
     ) -> UnitContent[KueueWorkloadObject]:
         """Return the Workload, unless it is finished, or the pod, unless Kueue manages it."""
         workload = unit.head
-        if isinstance(workload, KueueWorkloadObject) and not workload.finished:
+        if isinstance(workload, KueueWorkloadObject) and not self._has_ended(workload):
             if refuse_too_many_pods([workload], findings):
                 # Without quota: as many pods as it says would leave no memory for all others.
                 workload = msgspec.structs.replace(workload, admitted_ms=None)
+            workload = as_difference(workload, self.objects)
             return UnitContent(parts=(with_requests(workload, self.objects.request_rules),))
         foreign = [pod for pod in unit.pods_by_name() if is_live(pod) and not _is_managed(pod)]
         return UnitContent(foreign=tuple(foreign)) if foreign else NOTHING
+
+    def _has_ended(self, workload: KueueWorkloadObject) -> bool:
+        newer = self._newer_slices.get(full_name(workload), ())
+        return workload.finished or is_replaced(newer, self.objects.workloads)
 
     def workload_name(self, part: KueueWorkloadObject) -> WorkloadName:
         """Return ``namespace/name``."""

@@ -154,6 +154,7 @@ class KueueWorkloadObject(NamespacedObject, frozen=True, kw_only=True):
     preempted_ms: int | None = None
     preempting: bool = False
     max_execution_s: int | None = None
+    replaces: str = ""  # the older slice of an elastic job, as NAMESPACE/NAME; "": none
     awaits_checks: bool = False
     checks: tuple[AdmissionCheck, ...] = ()
     deactivated_by: str = ""

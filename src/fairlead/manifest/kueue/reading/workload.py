@@ -244,6 +244,7 @@ _CLASS_KINDS: Final[Mapping[str, PriorityClassKind]] = words(
 # Only after these does an evicted workload queue up behind those that came meanwhile.
 _REQUEUING_REASONS: Final = frozenset({"PodsReadyTimeout", "AdmissionCheck"})
 _PREEMPTING_REASON: Final = "WaitingForPreemptedWorkloads"
+_REPLACEMENT_FOR: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
 _ANNOTATIONS: Final = ("kueue.x-k8s.io/admission-gated-by", "kueue.x-k8s.io/priority-boost")
 
 
@@ -314,6 +315,7 @@ def read_kueue_workload(top: Cursor, metadata: Metadata) -> KueueWorkloadObject:
         preempted_ms=_preempted_ms(conditions.true),
         preempting=admission is None and _is_preempting(conditions.false),
         max_execution_s=spec.integer(_MAX_EXECUTION, None, minimum=1),
+        replaces=_replaces(metadata),
         awaits_checks=admission is not None and _awaits_checks(conditions, checks),
         checks=checks,
         deactivated_by="" if is_active else _deactivated_by(conditions),
@@ -414,6 +416,13 @@ def _is_preempting(false: Mapping[str, Condition]) -> bool:
     """Return whether the workload waits for the quota of others that give way to it."""
     reserved = false.get(_RESERVED)
     return reserved is not None and reserved.reason == _PREEMPTING_REASON
+
+
+def _replaces(metadata: Metadata) -> str:
+    """Return the slice of the same elastic job that the workload takes the place of."""
+    name = metadata.annotations.get(_REPLACEMENT_FOR, "")
+    older = name if not name or "/" in name else f"{metadata.namespace}/{name}"
+    return "" if older == f"{metadata.namespace}/{metadata.name}" else older
 
 
 def _annotations_without_effect(annotations: Mapping[str, str]) -> tuple[Path, ...]:
