@@ -234,6 +234,12 @@ def test_made_pods_have_the_same_names_and_uids_each_time() -> None:
     assert len({pod.identity.uid for pod in pods}) == 50
 
 
+def test_no_two_pods_of_an_owner_have_one_name() -> None:
+    """Of 27 ** 5 endings, 20,000 pods would get some 14 twice."""
+    owner = read_owner(owner_text("apps/v1/Deployment", "replicas: 20000, TEMPLATE"))
+    assert len(set(pod_names(owner))) == 20_000
+
+
 def test_a_made_pod_is_of_its_template_and_names_its_owner() -> None:
     owner = read_owner(
         owner_text(
