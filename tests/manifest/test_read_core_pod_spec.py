@@ -257,7 +257,7 @@ def test_in_the_network_of_the_host_every_port_is_a_host_port() -> None:
 UNSUPPORTED = {
     "volumes: [{name: a, gcePersistentDisk: {pdName: a}}]": "volumes.gcePersistentDisk",
     "volumes: [{name: a, rbd: {}}]": "volumes.rbd",
-    "resourceClaims: [{name: a, resourceClaimName: b}]": "resourceClaims",
+    "resourceClaims: [{name: a, resourceClaimName: b}]": "resourceClaims: b",
 }  # fmt: skip
 
 

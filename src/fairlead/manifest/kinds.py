@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairlead.manifest.bundle import GroupAndKind, Kind, one_object
+from fairlead.manifest.core.device_claims import read_device_claim, read_device_claim_template
 from fairlead.manifest.core.objects import Object, SettingsObject
 from fairlead.manifest.core.owners.readers import OWNER_KINDS
 from fairlead.manifest.core.read_objects import (
@@ -75,6 +76,8 @@ def warn_of_other_sections(
             )
 
 
+_OF_DEVICES: Final = ("v1", "v1beta2", "v1beta1", "v1alpha3")
+
 KINDS: Final[Mapping[GroupAndKind, Kind]] = {
     ("", "Namespace"): one_object(read_namespace, "v1"),
     ("", "Node"): one_object(read_node, "v1"),
@@ -82,6 +85,10 @@ KINDS: Final[Mapping[GroupAndKind, Kind]] = {
     ("", "PersistentVolumeClaim"): one_object(read_claim, "v1"),
     ("", "Pod"): one_object(read_pod, "v1"),
     ("", "ResourceQuota"): one_object(read_resource_quota, "v1"),
+    ("resource.k8s.io", "ResourceClaim"): one_object(read_device_claim, *_OF_DEVICES),
+    ("resource.k8s.io", "ResourceClaimTemplate"): one_object(
+        read_device_claim_template, *_OF_DEVICES
+    ),
     ("policy", "PodDisruptionBudget"): one_object(read_budget, "v1", "v1beta1"),
     ("scheduling.k8s.io", "PriorityClass"): one_object(
         read_priority_class, "v1", "v1beta1", "v1alpha1"

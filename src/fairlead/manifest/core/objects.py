@@ -126,6 +126,8 @@ class PodObject(NamespacedObject, frozen=True, kw_only=True):
     started_ms: int | None = None
     claims: tuple[str, ...] = ()  # that its volumes name, in its namespace
     ephemeral_volumes: tuple[EphemeralVolume, ...] = ()
+    device_claims: tuple[tuple[type, str], ...] = ()  # the kind, and the name in its namespace
+    claimed_gpus: int = 0  # what these come to, once they are looked up
 
 
 class NodeObject(NamedObject, frozen=True, kw_only=True):

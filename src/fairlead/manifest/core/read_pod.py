@@ -5,6 +5,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
+from fairlead.manifest.core.device_claims import device_claims_of
 from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.core.read_claim_spec import (
     CLAIM,
@@ -201,6 +202,7 @@ def read_pod(top: Cursor, shapes: PodShapes = SHAPES) -> PodObject | None:
         started_ms=started_ms,
         claims=claims_of(top.value.get("spec")),
         ephemeral_volumes=spec.ephemeral_volumes,
+        device_claims=device_claims_of(top.value.get("spec")),
     )
 
 

@@ -184,8 +184,10 @@ def _unsupported_fields(spec: Cursor, volumes: Iterable[Cursor]) -> Iterator[str
         volume.ignore(*PASSED_OVER_OF_VOLUMES, *BINDING_VOLUMES, CLAIM, EPHEMERAL)
         yield from (f"volumes.{kind}" for kind in BINDING_VOLUMES if volume.has(kind))
     for claim in spec.items("resourceClaims"):
-        claim.ignore("name", "resourceClaimName", "resourceClaimTemplateName", "source")
-        yield "resourceClaims"
+        claim.ignore("source")
+        own = claim.text("name", "")
+        named = [claim.text(f"resourceClaim{each}Name", "") for each in ("", "Template")]
+        yield f"resourceClaims: {next(filter(None, [*named, own]), '')}".removesuffix(": ")
 
 
 def read_pod_terms(

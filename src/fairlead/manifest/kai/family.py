@@ -49,7 +49,7 @@ from fairlead.manifest.kai.assembly.workload import KaiWorkload
 from fairlead.manifest.kai.devices.assigned_shares import NodeDevices
 from fairlead.manifest.kai.devices.shared_gpus import SharedGpus
 from fairlead.manifest.kai.grouping.grouping import Grouper
-from fairlead.manifest.kai.notation import KAI_AXES, kai_axes
+from fairlead.manifest.kai.notation import CLAIMED_GPUS, KAI_AXES, kai_axes
 from fairlead.manifest.kai.objects import (
     USUAL_NAMES,
     KaiConfigObject,
@@ -205,10 +205,10 @@ class KaiFamily(Family[Job]):
         return msgspec.structs.replace(found, parts=jobs)
 
     def _charged_job(self, job: Job, findings: Findings) -> Job:
-        """Return the job with every share of a GPU counted; nearly all jobs have none."""
-        if all(pod.gpu_share is None for pod in job.pods):
+        """Return the job with shares of GPUs and claimed GPUs counted; few jobs have any."""
+        if all(pod.gpu_share is None and not pod.claimed_gpus for pod in job.pods):
             return job
-        pods = tuple([self._shared_gpus.charged(pod, findings) for pod in job.pods])
+        pods = tuple([self._shared_gpus.charged(_with_claimed(pod), findings) for pod in job.pods])
         return msgspec.structs.replace(job, pods=pods)
 
     def workload_name(self, part: Job) -> WorkloadName:
@@ -298,6 +298,14 @@ class KaiFamily(Family[Job]):
         looked_at = measures.selectors.labels
         workload = KaiWorkload(part, self._priorities, findings, labels_looked_at=looked_at)
         return workload.observed(measures.resources, self._devices.shares)
+
+
+def _with_claimed(pod: PodObject) -> PodObject:
+    """Return a pod with the GPUs that it claims among its requests."""
+    if not pod.claimed_gpus:
+        return pod
+    requests = {**pod.requests, CLAIMED_GPUS: pod.claimed_gpus}
+    return msgspec.structs.replace(pod, requests=requests)
 
 
 def _asks_for_memory(pods: Iterable[PodObject]) -> bool:

@@ -23,6 +23,7 @@ RESOURCE_OF: Final = {"cpu": "cpu", "memory": "memory", "gpu": GPU}
 
 
 MIG: Final = "nvidia.com/mig-"  # a slice of a GPU
+CLAIMED_GPUS: Final = "resourceclaims"  # of which no node says how many it has
 _SLICE: Final = re.compile(r"nvidia\.com/mig-([1-9][0-9]?)g\.[0-9]+gb(?:[.+].*)?")
 
 
@@ -38,10 +39,13 @@ def mig_devices(resource: str) -> int | None:
 def kai_axes(resources: Sequence[str]) -> QuotaAxes:
     """Return the three axes of KAI; every vendor's GPU among *resources* counts as gpu.
 
-    So do slices of GPUs. One whose name says no size is charged to no axis.
+    So do slices of GPUs, and GPUs that pods have by claims for devices. A slice whose name says no
+    size is charged to no axis.
     """
     vendors = {resource: "gpu" for resource in resources if resource.endswith("/gpu")}
     slices = {each: devices for each in resources if (devices := mig_devices(each)) is not None}
+    if CLAIMED_GPUS in resources:
+        slices[CLAIMED_GPUS] = 1
     return QuotaAxes(
         [Axis(axis) for axis in KAI_AXES],
         counted_as=vendors | dict.fromkeys(slices, "gpu"),

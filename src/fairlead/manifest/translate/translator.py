@@ -33,6 +33,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.translate.align import align_foreign_pod, align_node, align_queues
+from fairlead.manifest.translate.device_claims import DeviceClaims
 from fairlead.manifest.translate.family import (
     NOTHING,
     OF_A_CLUSTER,
@@ -82,6 +83,7 @@ class Translator:
         self.units: dict[UnitKey, Unit[Any]] = {}
         self.family: Family[Any] = BUNDLES[policy].family(self.mirror, rules)
         self.volumes = Volumes(self.mirror, rules)
+        self._device_claims = DeviceClaims(self.mirror)
         self._remarks = Remarks()
         self._inbox = Inbox(policy, self.mirror, self.family.head_types, self._remarks)
         self._made = MadeObjects(self.mirror, self.family, self._remarks)
@@ -213,6 +215,8 @@ class Translator:
             each.key for each in family.affected_units(old, new, self.units.values())
         )
         dirty.units.update(self.volumes.affected(old, new))
+        users = self._device_claims.affected(old, new)
+        dirty.units.update(key for key in users if key in self.units)
 
     def _put_into_unit(self, name: str, each: Object) -> None:
         key = self.family.unit_of(each)
@@ -262,6 +266,7 @@ class Translator:
         before = unit.found
         unit.found = NOTHING
         self.volumes.resolve(unit)
+        self._device_claims.resolve(unit)
         if unit.pods or unit.head is not None:
             unit.found = self._remarks.note(
                 unit.key, lambda findings: self.family.sort(unit, findings)

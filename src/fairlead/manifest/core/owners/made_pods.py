@@ -62,5 +62,6 @@ def _made_pod(
         preemption_policy=spec.preemption_policy,
         created_ms=owner.created_ms,
         claims=template.claims,
+        device_claims=template.device_claims,
         ephemeral_volumes=spec.ephemeral_volumes,
     )

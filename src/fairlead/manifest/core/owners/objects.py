@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.manifest.core.device_claims import DeviceClaimName
 from fairlead.manifest.core.objects import UNIDENTIFIED, Identity, NamespacedObject, Owner
 from fairlead.manifest.core.owners.stable_names import stable_uid
 from fairlead.manifest.core.read_pod_spec import PodSpecRead
@@ -32,6 +33,7 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True):
     spec: PodSpecRead
     gpu_share: GpuShare | None = None
     claims: tuple[str, ...] = ()  # for volumes, by name
+    device_claims: tuple[DeviceClaimName, ...] = ()
 
 
 class PodNames(Enum):

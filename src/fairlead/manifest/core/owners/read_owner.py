@@ -8,6 +8,7 @@ is, with a finding for each field that is not known.
 from collections.abc import Mapping
 from typing import Any
 
+from fairlead.manifest.core.device_claims import device_claims_of
 from fairlead.manifest.core.owners.objects import OwnerObject, PodTemplate
 from fairlead.manifest.core.read_gpu_share import read_gpu_share
 from fairlead.manifest.core.read_metadata import Metadata
@@ -58,6 +59,7 @@ def read_template(
         spec=spec,
         gpu_share=share,
         claims=claims_of(template.value.get("spec")),
+        device_claims=device_claims_of(template.value.get("spec")),
     )
 
 
