@@ -361,7 +361,11 @@ STORIES = {
         ["advice missing-reference $.spec.resourceGroups[0].flavors[0].name"],
     ),
     "a flavor that is missing among others is a warning, each time": (
-        [cluster_queue("a"), cluster_queue("b"), cluster_queue("c", quota="cpu: g 1"), flavor("g")],
+        [
+            cluster_queue("a") + "---\n" + cluster_queue("b"),  # on lines of their own
+            cluster_queue("c", quota="cpu: g 1"),
+            flavor("g"),
+        ],
         ["warning missing-reference $.spec.resourceGroups[0].flavors[0].name"] * 2,
     ),
     "no quota and no cohort": (

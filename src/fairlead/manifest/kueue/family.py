@@ -31,6 +31,7 @@ from fairlead.manifest.kueue.assembly.queues import (
     refuse_cohort_cycles,
 )
 from fairlead.manifest.kueue.assembly.requests import with_requests
+from fairlead.manifest.kueue.assembly.reservations import warn_of_reservations
 from fairlead.manifest.kueue.assembly.slices import as_difference, is_replaced, newer_slices
 from fairlead.manifest.kueue.assembly.workloads import observed_workload, refuse_too_many_pods
 from fairlead.manifest.kueue.jobs.make import Priorities, make_workloads
@@ -236,6 +237,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
 
     def complete(self, state: ClusterState, findings: Findings) -> None:
         """Advise on the objects and the state that they became."""
+        warn_of_reservations(self.objects.cluster_queues, state, findings)
         advise_kueue(KueueObjects(self.mirror, self.mirror.of(CohortObject)), state, findings)
 
     def observe(

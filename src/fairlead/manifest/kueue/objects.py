@@ -17,6 +17,7 @@ from fairlead.manifest.core.objects import (
     full_name,
 )
 from fairlead.manifest.text.path import Path
+from fairlead.model.axes import Axis
 from fairlead.model.catalogue import LocalQueue, ResourceFlavor
 from fairlead.model.queue import ClusterQueue, ResourceGroup
 from fairlead.model.workload import AdmissionCheck, PodConstraints
@@ -44,6 +45,7 @@ class ClusterQueueObject(NamedObject, frozen=True, kw_only=True):
     created_ms: int = 0
     quotas: tuple[FlavorQuota, ...]
     rules: ClusterQueue
+    reservations: tuple[tuple[Axis, int], ...] = ()  # by its status
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 

@@ -1,6 +1,6 @@
 """Reads Kueue's ClusterQueue, in both versions of its API."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -16,6 +16,7 @@ from fairlead.manifest.kueue.reading.shared_fields import (
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import words
 from fairlead.manifest.text.path import Path, quote
+from fairlead.model.axes import Axis
 from fairlead.model.quantity import show_amount
 from fairlead.model.queue import (
     BorrowPolicy,
@@ -54,7 +55,6 @@ _ADMISSION_MODES: Final = {"UsageBasedAdmissionFairSharing": True, "NoAdmissionF
 def read_cluster_queue(top: Cursor, metadata: Metadata) -> ClusterQueueObject:
     """Read a ClusterQueue of v1beta2 or v1beta1."""
     is_old = top.text("apiVersion", "").endswith("/v1beta1")
-    top.ignore("status")
     spec = top.mapping("spec")
     names = ("cohort", "cohortName") if is_old else ("cohortName", "cohort")
     cohort_field, cohort = read_renamed(spec, *names)
@@ -73,8 +73,21 @@ def read_cluster_queue(top: Cursor, metadata: Metadata) -> ClusterQueueObject:
         created_ms=metadata.created_ms,
         quotas=read.quotas,
         rules=rules,
+        reservations=tuple(_reservations(top.mapping("status"))),
         without_effect=without_effect,
     )
+
+
+def _reservations(status: Cursor) -> Iterator[tuple[Axis, int]]:
+    """Yield what the status says is reserved of each flavor and resource."""
+    status.ignore(*status.keys())
+    for item in status.items("flavorsReservation"):
+        item.ignore(*item.keys())
+        flavor = item.text("name", "")
+        for each in item.items("resources"):
+            each.ignore(*each.keys())
+            resource = each.text("name", "")
+            yield Axis(resource, flavor), each.quantity("total", resource, 0)
 
 
 def _rules(spec: Cursor, groups: tuple[ResourceGroup, ...]) -> ClusterQueue:
