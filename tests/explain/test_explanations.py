@@ -88,7 +88,7 @@ def test_what_leaving_pods_still_hold_counts_as_used() -> None:
 
 def test_a_name_that_no_queue_has() -> None:
     state = load_or_raise([str(EXAMPLES / "kai" / "monday")]).state
-    with pytest.raises(FairleadError, match="no queue or job is named"):
+    with pytest.raises(FairleadError, match="nothing in the input is named"):
         queue_named(state, "nobody")
 
 

@@ -5,6 +5,8 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from fairlead.errors import FairleadError
+from fairlead.explain.named import Named
+from fairlead.explain.node import WaitingJob
 from fairlead.explain.plan.incomplete import Unjudged
 from fairlead.explain.queues.report import PendingReport, ShareReport
 from fairlead.explain.registry import RULE_SETS
@@ -50,6 +52,12 @@ class RuleSet(ABC, Generic[S]):
         self, state: ClusterState, settings: S, job: WorkloadName, now_ms: int
     ) -> Explanation:
         """Return what a plan at *now_ms* decides about *job*, and why."""
+
+    def waiting_for_node(
+        self, state: ClusterState, settings: S, node: str, now_ms: int
+    ) -> list[WaitingJob] | None:
+        """Return what each waiting job finds on *node*; None: the rules choose no nodes."""
+        return None
 
     @abstractmethod
     def with_faithfulness(self, settings: S, *, faithful: bool) -> S:
@@ -106,8 +114,8 @@ class RuleSet(ABC, Generic[S]):
         """Return *settings* under which past usage has no weight; None: it never has any."""
         return None
 
-    def pending(self, state: ClusterState, settings: S, queue: str, now_ms: int) -> PendingReport:
-        """Return the workloads that wait in *queue*, in queue order."""
+    def pending(self, state: ClusterState, settings: S, named: Named, now_ms: int) -> PendingReport:
+        """Return the workloads that wait of what is *named*, in queue order."""
         raise FairleadError(
             f"the objects are for {self.name}, which has no numbered positions in a queue; "
             "fairlead plan shows which jobs wait"

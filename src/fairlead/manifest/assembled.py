@@ -2,6 +2,7 @@
 
 import msgspec
 
+from fairlead.manifest.translate.directory import ObjectDirectory
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName, Settings, policy_of
 
@@ -11,6 +12,7 @@ class Assembled(msgspec.Struct, frozen=True, kw_only=True):
 
     state: ClusterState
     settings: Settings
+    directory: ObjectDirectory
 
     @property
     def policy(self) -> PolicyName:

@@ -167,14 +167,14 @@ class NodeFinder:
 
         The texts are those of `tallies`. Cost: each node.
         """
+        return {name: self.standing(workload, pod_set, name) for name in self._state.nodes}
+
+    def standing(self, workload: Workload, pod_set: int, name: str) -> str:
+        """Return what one more pod lacks on one node, or when it has room."""
         asked = workload.pod_sets[pod_set]
         around = self._affinity.around(workload, pod_set)
-        rooms = self._index.rooms()
-        return {
-            name: self._rule_defect(node, asked, around)
-            or self._what_of_room(rooms[name], asked, around)
-            for name, node in self._state.nodes.items()
-        }
+        defect = self._rule_defect(self._state.nodes[name], asked, around)
+        return defect or self._what_of_room(self._index.rooms()[name], asked, around)
 
     def _different(self, asked: PodSet, around: PodsAround) -> list[tuple[NodeRoom, int]]:
         """Return the different rooms, if room alone can rule out a node; else none."""

@@ -303,11 +303,17 @@ def test_one_without_pods_is_no_trouble(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["team-analytics/yesterday", "team-x/unheard"])
-def test_a_job_that_has_finished_or_never_was_is_not_found(name: str) -> None:
-    ran = run_cli("explain", name, "-f", EXAMPLE)
+def test_a_job_that_has_finished_is_said_to_have() -> None:
+    ran = run_cli("explain", "team-analytics/yesterday", "-f", EXAMPLE)
+    assert ran.out == (
+        "Workload team-analytics/yesterday has finished: it holds nothing and waits for nothing.\n"
+    )
+
+
+def test_a_job_that_never_was_is_not_found() -> None:
+    ran = run_cli("explain", "team-x/unheard", "-f", EXAMPLE)
     assert (ran.exit_code, ran.out) == (1, "")
-    assert f"no queue or job is named '{name}', or the job has finished." in ran.err
+    assert "nothing in the input is named 'team-x/unheard'." in ran.err
 
 
 def test_every_job_of_the_example_can_be_explained_in_every_form() -> None:

@@ -209,7 +209,7 @@ WRONG_NAMES = {
     "jobs": "with its namespace: blue/jobs, red/jobs",
     "all": "is a Cohort",
     "cohort/all": "is a Cohort",
-    "zzz": "fairlead queues lists the ClusterQueues",
+    "zzz": "fairlead queues lists the queues",
 }
 
 

@@ -19,14 +19,16 @@ from fairlead.cli.input.options import (
 )
 from fairlead.cli.output.table import table_text, wrapped
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
+from fairlead.explain.jobs.object import explain_object, object_title
 from fairlead.explain.jobs.other_mode import other_outcome, outcome_document, outcome_text
-from fairlead.explain.named import is_queue, job_named, queue_named
+from fairlead.explain.named import Named, NamedJobs, NamedNode, NamedQueue, find_named
+from fairlead.explain.node import explain_node
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
-from fairlead.model.axes import WorkloadName
-from fairlead.policy.contract import Settings
+from fairlead.model.axes import Amounts, WorkloadName
+from fairlead.policy.contract import Settings, make_policy
 
 EPILOG = """\b
 Examples:
@@ -35,11 +37,13 @@ Examples:
   fairlead explain vision -f queues.yaml --capacity gpu=100
   fairlead explain research -f cluster/ --usage-source usage.db
   fairlead explain cohort/all -f cluster/ -o json
+  fairlead explain pod/team-vision/detector-0 -f cluster/
+  fairlead explain node/gpu-1 -f cluster/
 """
 
 
 @click.command(epilog=EPILOG)
-@click.argument("name", metavar="QUEUE|JOB")
+@click.argument("name", metavar="QUEUE|JOB|OBJECT")
 @reads_manifests
 @capacity_option
 @now_option
@@ -59,46 +63,87 @@ def command(
     faithful: bool,
     output: str,
 ) -> None:
-    """Explain the numbers of a queue, or why a job starts, waits or is evicted.
+    """Explain the numbers of a queue, why a job starts, waits or is evicted, or a node.
 
     Of a queue: the arithmetic, step by step, with * at the queue among its siblings. A Cohort is
     named cohort/NAME. Of a job, named NAMESPACE/NAME: the jobs before it, what its queue and the
     queues above allow, the nodes or flavors, its victims or its preemptors, and which claims
-    failed.
+    failed. Of a node: the pods on it, what is free, and which waiting jobs find room there.
+
+    A LocalQueue stands for its ClusterQueue. A pod, or a Job or any other owner of pods, stands
+    for the jobs that it is a part of. KIND/NAME, such as pod/lab/train-0, chooses among several
+    of one name.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
-    state = assembled.state
     settings = with_faithfulness(assembled.settings, faithful=faithful)
-    rules = rule_set_of(settings)
     given = read_capacity(capacity, assembled)
-    wish = usage_wish(usage, usage_source, now)
-    job = None if is_queue(state, name) else job_named(state, name)
-    if job is not None:
-        if given is not None:
-            raise click.BadParameter(
-                "a job is placed on nodes, so it needs them; leave it out", param_hint="--capacity"
-            )
+    named = find_named(assembled, name)
+    if given is not None and not isinstance(named, NamedQueue):
+        raise click.BadParameter(
+            "a job is placed on nodes, so it needs them; leave it out", param_hint="--capacity"
+        )
+    if not isinstance(named, NamedQueue):
         check_plannable(assembled)
-        let_past_count(assembled, wish)
-        explanation, kind = rules.explain_job(state, settings, job, now), "JobExplanation"
-        other = with_faithfulness(assembled.settings, faithful=not faithful)
-        explanation = _with_other_mode(explanation, assembled, (settings, other), job, now)
-    else:
-        queue = queue_named(state, name)
-        let_past_count(assembled, wish)
-        explanation, kind = rules.explain_queue(state, settings, given, queue), "QueueExplanation"
+    let_past_count(assembled, usage_wish(usage, usage_source, now))
+    other = with_faithfulness(assembled.settings, faithful=not faithful)
+    kind, explanation = _explanation(assembled, (settings, other), named, given, now)
+    rules = rule_set_of(settings)
     if output in ("text", "wide"):
         click.echo(f"{rules.rules_text(settings)}\n")
+        if meant := _meaning(named):
+            click.echo(f"{printable(meant)}\n")
         click.echo(_text(explanation, wide=output == "wide"))
         return
     from fairlead.cli.output.document import print_document
 
-    document = {
+    document: dict[str, object] = {
         "apiVersion": "fairlead/v1",
         "kind": kind,
         "rules": rules.rules_document(settings),
     }
+    if isinstance(named, NamedJobs) and named.via is not None:
+        via = named.via
+        document["object"] = {"kind": via.kind, "name": via.name, "finished": via.finished}
     print_document({**document, "answer": explanation.answer, **explanation.data}, output)
+
+
+def _meaning(named: Named) -> str:
+    """Return what an object stands for that was named in place of a job or queue; "": nothing."""
+    match named:
+        case NamedQueue(queue, local_queue) if local_queue is not None:
+            return f"LocalQueue {local_queue} leads to {queue}."
+        case NamedJobs((job,), via) if via is not None:
+            return f"{object_title(via)} is part of {job}."
+    return ""
+
+
+def _explanation(
+    assembled: Assembled,
+    modes: tuple[Settings, Settings],
+    named: Named,
+    capacity: Amounts | None,
+    now_ms: int,
+) -> tuple[str, Explanation]:
+    """Return the kind of the answer, and the answer, for what was named.
+
+    The first of the *modes* is the one that was chosen.
+    """
+    state, settings = assembled.state, modes[0]
+    rules = rule_set_of(settings)
+    match named:
+        case NamedQueue(queue):
+            return "QueueExplanation", rules.explain_queue(state, settings, capacity, queue)
+        case NamedNode(node):
+            waiting = rules.waiting_for_node(state, settings, node, now_ms)
+            pods = assembled.directory.pods_on(node)
+            return "NodeExplanation", explain_node(state, node, pods, waiting)
+        case NamedJobs((job,)):
+            explanation: Explanation = rules.explain_job(state, settings, job, now_ms)
+            return "JobExplanation", _with_other_mode(explanation, assembled, modes, job, now_ms)
+        case NamedJobs(jobs, via):
+            assert via is not None, "several jobs, or none, are those of an object"
+            plan = make_policy(settings).plan(state, now_ms)
+            return "ObjectExplanation", explain_object(state, via, jobs, plan)
 
 
 def _with_other_mode(

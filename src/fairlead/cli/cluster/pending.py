@@ -13,6 +13,7 @@ from fairlead.cli.input.options import (
     with_faithfulness,
 )
 from fairlead.cli.output.table import table_text
+from fairlead.explain.named import find_named
 from fairlead.explain.plan.incomplete import incomplete_document, incomplete_text
 from fairlead.explain.queues.report import PendingReport
 from fairlead.explain.rule_set import rule_set_of
@@ -22,12 +23,13 @@ EPILOG = """\b
 Examples:
   fairlead pending vision -f cluster/
   fairlead pending team-vision/jobs -f cluster/
+  fairlead pending job/team-vision/train -f cluster/
   fairlead pending vision -f cluster/ --limit 10 --offset 20 -o json
 """
 
 
 @click.command(epilog=EPILOG)
-@click.argument("queue", metavar="QUEUE")
+@click.argument("name", metavar="QUEUE|JOB|OBJECT")
 @reads_manifests
 @click.option(
     "--limit",
@@ -48,7 +50,7 @@ Examples:
 @now_option
 @output_option("table", "wide", "json", "yaml")
 def command(
-    queue: str,
+    name: str,
     files: tuple[str, ...],
     more_files: tuple[str, ...],
     policy: Any,
@@ -60,13 +62,15 @@ def command(
 ) -> None:
     """List the workloads that wait in a queue, in queue order.
 
-    QUEUE is a ClusterQueue, or as NAMESPACE/NAME a LocalQueue: then only what came through it is
-    shown. Positions are counted from 0, in the ClusterQueue and in the LocalQueue.
+    Of a LocalQueue, named NAMESPACE/NAME, only what came through it is shown; of a Workload, or a
+    pod, a Job or another owner, only its own position. Names are those of fairlead explain.
+    Positions are counted from 0, in the ClusterQueue and in the LocalQueue.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     settings = with_faithfulness(assembled.settings, faithful=False)
     rules = rule_set_of(settings)
-    report = rules.pending(assembled.state, settings, queue, now)
+    named = find_named(assembled, name)
+    report = rules.pending(assembled.state, settings, named, now)
     shown = {*report.workloads}
     unjudged = {k: v for k, v in rules.unjudged(assembled.state).items() if k in shown}
     if report.note is not None:
@@ -81,15 +85,15 @@ def command(
         print_document(document, output)
         return
     click.echo(f"{rules.rules_text(settings, option='plan --faithful')}\n")
-    click.echo(_table(queue, report, page, wide=output == "wide"))
+    click.echo(_table(name, report, page, wide=output == "wide"))
     if incomplete := incomplete_text(unjudged):
         click.echo(printable(f"{incomplete}; plans start none of them"))
 
 
-def _table(queue: str, report: PendingReport, page: slice, *, wide: bool) -> str:
+def _table(name: str, report: PendingReport, page: slice, *, wide: bool) -> str:
     waiting, shown = len(report.rows), report.rows[page]
     if not waiting:
-        return printable(f"nothing waits in {queue}")
+        return printable(f"nothing waits in {name}")
     total = f"shown: {len(shown)} of {waiting}"
     if not shown:
         return total

@@ -6,13 +6,15 @@ import msgspec
 
 from fairlead.errors import FairleadError
 from fairlead.explain.elastic_quota.job import explain_elastic_job
+from fairlead.explain.elastic_quota.node import waiting_for_node
 from fairlead.explain.elastic_quota.queue import elastic_quota_report, explain_elastic_quota
+from fairlead.explain.node import WaitingJob
 from fairlead.explain.queues.report import ShareReport
 from fairlead.explain.rule_set import RuleSet
 from fairlead.explain.text.explanation import Explanation
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.api import ElasticShares
+from fairlead.policy.elastic_quota.api import ElasticShares, PlanningContext
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 
 
@@ -44,6 +46,13 @@ class ElasticQuotaRules(RuleSet[ElasticQuotaSettings]):
     ) -> Explanation:
         """Return what a plan at *now_ms* decides about *job*, and why."""
         return explain_elastic_job(state, settings, job, now_ms)
+
+    def waiting_for_node(
+        self, state: ClusterState, settings: ElasticQuotaSettings, node: str, now_ms: int
+    ) -> list[WaitingJob]:
+        """Return what the next pod of each waiting workload finds on *node*, before the plan."""
+        with state.trial():
+            return waiting_for_node(PlanningContext(state, settings, now_ms), node)
 
     def with_faithfulness(
         self, settings: ElasticQuotaSettings, *, faithful: bool

@@ -74,7 +74,7 @@ def job_answer(state: ClusterState, job: WorkloadName, decisions: Sequence[Decis
             rest = "its other pods are not judged" if parts else "is not judged"
             parts.append(f"{rest}: {reason_text(each.reason)}")
     if not parts:
-        parts.append("all of its pods have a node already")
+        parts.append("has a node for each of its pods already")
     return f"{job} {'; '.join(parts)}."
 
 

@@ -56,12 +56,18 @@ def node_standings(
 def _free(state: ClusterState, room: NodeRoom | None, asked: PodSet) -> tuple[Free, ...]:
     if room is None:
         return ()
+    has_parts = asked.gpu_share is not None
     return tuple(
-        _free_parts(room, axis, at)
-        if asked.gpu_share and axis.resource == SHARED_GPU
-        else Free(axis=axis, now=(room.idle[at],), later=(room.later[at],))
+        free_of(room, axis, at, with_parts=has_parts)
         for axis, at in asked_axes(state, asked.requests)
     )
+
+
+def free_of(room: NodeRoom, axis: Axis, at: int, *, with_parts: bool) -> Free:
+    """Return what is free of one resource, which has the place *at*, in *room*."""
+    if with_parts and axis.resource == SHARED_GPU:
+        return _free_parts(room, axis, at)
+    return Free(axis=axis, now=(room.idle[at],), later=(room.later[at],))
 
 
 def asked_axes(state: ClusterState, requests: Amounts) -> list[tuple[Axis, int]]:
@@ -132,7 +138,7 @@ def _rows(standings: Sequence[NodeStanding], tally: Tally, columns: int) -> Iter
     own = sorted((each for each in standings if each.what == tally.what), key=_most_free_first)
     alike = [[*group] for _, group in groupby(own, key=lambda each: each.free)]
     for group in alike[:MOST_ROWS]:
-        amounts = tuple(map(_free_text, group[0].free)) or ("",) * columns
+        amounts = tuple(map(free_text, group[0].free)) or ("",) * columns
         names = first_few([each.node for each in group])
         yield (names, verb_agrees(tally.what, len(group)), *amounts)
     rest = sum(map(len, alike[MOST_ROWS:]))
@@ -146,7 +152,8 @@ def _most_free_first(standing: NodeStanding) -> tuple[tuple[int, ...], str]:
     return tuple(-amount for amount in amounts), standing.node
 
 
-def _free_text(free: Free) -> str:
+def free_text(free: Free) -> str:
+    """Return ``2``, or ``0, then 2`` where pods are terminating."""
     now, later = _sum_text(free.axis, free.now), _sum_text(free.axis, free.later)
     return now if now == later else f"{now}, then {later}"
 

@@ -7,7 +7,9 @@ import msgspec
 
 from fairlead.errors import FairleadError
 from fairlead.explain.kai.job import explain_kai_job
+from fairlead.explain.kai.node import waiting_for_node
 from fairlead.explain.kai.queue import explain_kai_queue, kai_report
+from fairlead.explain.node import WaitingJob
 from fairlead.explain.queues.report import ShareReport
 from fairlead.explain.rule_set import RuleSet
 from fairlead.explain.text.explanation import Explanation
@@ -15,7 +17,7 @@ from fairlead.manifest.kai.assembly.queue_demand import is_demand
 from fairlead.manifest.kai.reading.queue import TOTAL_NODE
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.api import KaiShares
+from fairlead.policy.kai.api import KaiShares, new_cycle
 from fairlead.policy.kai.settings import KaiSettings
 
 NOTHING_ASKED: Final = (
@@ -47,6 +49,13 @@ class KaiRules(RuleSet[KaiSettings]):
     ) -> Explanation:
         """Return what one cycle at *now_ms* decides about *job*, and why."""
         return explain_kai_job(state, settings, job, now_ms)
+
+    def waiting_for_node(
+        self, state: ClusterState, settings: KaiSettings, node: str, now_ms: int
+    ) -> list[WaitingJob]:
+        """Return what the next pod of each waiting job finds on *node*, before the cycle begins."""
+        with state.trial():
+            return waiting_for_node(new_cycle(state, settings, now_ms), node)
 
     def with_faithfulness(self, settings: KaiSettings, *, faithful: bool) -> KaiSettings:
         """Return *settings* with the quirks of the original switched on or off."""

@@ -10,10 +10,9 @@ import msgspec
 
 from fairlead.errors import FairleadError
 from fairlead.explain.kueue.reserved import check_documents, open_checks_text, reserved_in
-from fairlead.explain.named import is_queue
+from fairlead.explain.named import NODE, Named, NamedJobs, NamedNode, NamedQueue
 from fairlead.explain.queues.report import PendingReport
-from fairlead.explain.text.names import first_few, printable
-from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.explain.text.names import first_few
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.duration import moment_text
 from fairlead.model.queue import ClusterQueue
@@ -34,40 +33,35 @@ class PendingWorkload(msgspec.Struct, frozen=True, kw_only=True):
     position_in_local_queue: int
 
 
-class PendingQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user named: a ClusterQueue, or the part of one that came through a LocalQueue."""
+def named_queues(state: ClusterState, named: Named) -> list[QueueName]:
+    """Return the ClusterQueues in which to look for what is *named*."""
+    match named:
+        case NamedNode(node):
+            raise FairleadError(
+                f"{node!r} is a node, and workloads wait in queues: fairlead explain {NODE}/{node} "
+                "shows what could start on it"
+            )
+        case NamedQueue(queue):
+            if not isinstance(state.queues[queue].extension, ClusterQueue):
+                raise FairleadError(
+                    f"{queue!r} is a Cohort, and workloads wait in ClusterQueues: name one below it"
+                )
+            return [queue]
+        case NamedJobs(jobs):
+            return sorted({state.workloads[job].queue for job in jobs})
 
-    cluster_queue: QueueName
-    local_queue: str | None = None  # NAMESPACE/NAME
 
-
-def pending_queue(state: ClusterState, text: str) -> PendingQueue:
-    """Return the ClusterQueue, or as NAMESPACE/NAME the LocalQueue, that *text* names."""
-    doors = state.catalogue.local_queues
-    queues = {
-        name
-        for name in state.tree_order()
-        if isinstance(state.queues[name].extension, ClusterQueue)
-    }
-    if text in queues:
-        return PendingQueue(cluster_queue=QueueName(text))
-    if text in doors:
-        return PendingQueue(cluster_queue=doors[text].cluster_queue, local_queue=text)
-    if is_queue(state, text):
-        raise FairleadError(
-            f"{text!r} is a Cohort, and workloads wait in ClusterQueues: name one below it"
-        )
-    same_name = sorted(name for name in doors if name.rpartition("/")[2] == text)
-    if same_name:
-        names = printable(first_few(same_name))
-        raise FairleadError(f"a LocalQueue is named with its namespace: {names}")
-    guess = printable(did_you_mean(text, queues | set(doors)))
-    what = guess or "fairlead queues lists the ClusterQueues"
-    raise FairleadError(f"no ClusterQueue or LocalQueue is named {text!r}. {what}")
+def _is_meant(workload: Workload, named: Named) -> bool:
+    match named:
+        case NamedQueue(_, local_queue):
+            return local_queue in (None, local_queue_name(workload))
+        case NamedJobs(jobs):
+            return workload.name in jobs
+    return False
 
 
 def pending_workloads(
-    state: ClusterState, settings: KueueSettings, queue: PendingQueue, now_ms: int
+    state: ClusterState, settings: KueueSettings, queue: QueueName, now_ms: int
 ) -> list[PendingWorkload]:
     """Return what waits in *queue*, in the order of its ClusterQueue as a plan first finds it.
 
@@ -76,7 +70,7 @@ def pending_workloads(
     Cost: O(n log n) in those that wait in the ClusterQueue.
     """
     uses = local_queue_usage(state, settings, now_ms)
-    line = pending_order(state, queue.cluster_queue, settings, uses)
+    line = pending_order(state, queue, settings, uses)
     queued = [state.workloads[name] for name in line if is_queued(state, state.workloads[name])]
     seen: Counter[str] = Counter()
     entries = []
@@ -94,22 +88,28 @@ def pending_workloads(
             )
         )
         seen[local_queue] += 1
-    named = queue.local_queue
-    return entries if named is None else [each for each in entries if each.local_queue == named]
+    return entries
 
 
 def pending_report(
-    state: ClusterState, settings: KueueSettings, text: str, now_ms: int
+    state: ClusterState, settings: KueueSettings, named: Named, now_ms: int
 ) -> PendingReport:
-    """Return the workloads that wait in the queue that *text* names.
+    """Return the workloads that wait of what is *named*: those of a queue, or some jobs.
 
     The document is a ``PendingWorkloadsSummary`` of the visibility API.
     """
-    queue = pending_queue(state, text)
-    entries = pending_workloads(state, settings, queue, now_ms)
-    local = queue.local_queue
-    is_stopped = local is not None and state.catalogue.local_queues[local].stopped
-    reserved = list(reserved_in(state, queue.cluster_queue, local))
+    queues = named_queues(state, named)
+    entries = [
+        entry
+        for queue in queues
+        for entry in pending_workloads(state, settings, queue, now_ms)
+        if _is_meant(state.workloads[entry.workload], named)
+    ]
+    local = named.local_queue if isinstance(named, NamedQueue) else None
+    stopped = local if local and state.catalogue.local_queues[local].stopped else None
+    reserved = [
+        each for queue in queues for each in reserved_in(state, queue) if _is_meant(each, named)
+    ]
     document: dict[str, object] = {
         "apiVersion": "visibility.kueue.x-k8s.io/v1beta2",
         "kind": "PendingWorkloadsSummary",
@@ -124,13 +124,13 @@ def pending_report(
         document=document,
         items=tuple(map(_item, entries)),
         workloads=tuple([each.workload for each in entries]),
-        note="; ".join(_notes(text, reserved, is_stopped=is_stopped)) or None,
+        note="; ".join(_notes(stopped, reserved)) or None,
     )
 
 
-def _notes(text: str, reserved: Sequence[Workload], *, is_stopped: bool) -> Iterator[str]:
-    if is_stopped:
-        yield f"{text} is stopped, so none of its workloads is queued"
+def _notes(stopped: str | None, reserved: Sequence[Workload]) -> Iterator[str]:
+    if stopped is not None:
+        yield f"{stopped} is stopped, so none of its workloads is queued"
     if reserved:
         names = first_few([each.name for each in reserved])
         has = "has" if len(reserved) == 1 else "have"

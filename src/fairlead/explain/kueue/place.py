@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.explain.jobs.answer import why_older_or_higher
 from fairlead.explain.kueue.job_view import KueueJobView
-from fairlead.explain.kueue.pending import PendingQueue, PendingWorkload, pending_workloads
+from fairlead.explain.kueue.pending import PendingWorkload, pending_workloads
 from fairlead.explain.text.amounts import number_text
 from fairlead.explain.text.explanation import Section
 from fairlead.model.axes import WorkloadName
@@ -48,8 +48,7 @@ def place_in_line(view: KueueJobView) -> PlaceInLine | None:
     if rules is None:
         return None
     queue = view.workload.queue
-    named = PendingQueue(cluster_queue=queue)
-    line = pending_workloads(view.state, view.settings, named, view.now_ms)
+    line = pending_workloads(view.state, view.settings, queue, view.now_ms)
     own = next((each for each in line if each.workload == view.workload.name), None)
     if own is None:
         return None

@@ -10,7 +10,7 @@ from fairlead.explain.text.explanation import Section
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import AdmissionCheck, KueueWorkload, Workload
-from fairlead.policy.kueue.api import awaits_checks, local_queue_name
+from fairlead.policy.kueue.api import awaits_checks
 
 
 def checks_of(workload: Workload) -> tuple[AdmissionCheck, ...]:
@@ -29,15 +29,11 @@ def open_checks_text(workload: Workload) -> str:
     return "; ".join(texts) or "its status names none that is not ready"
 
 
-def reserved_in(
-    state: ClusterState, queue: QueueName, local_queue: str | None = None
-) -> Iterator[Workload]:
-    """Yield the workloads of a ClusterQueue that wait for checks, by name; or of a LocalQueue."""
+def reserved_in(state: ClusterState, queue: QueueName) -> Iterator[Workload]:
+    """Yield the workloads of a ClusterQueue that wait for checks, by name."""
     for name in sorted(state.queued(queue)):
-        workload = state.workloads[name]
-        is_meant = local_queue is None or local_queue_name(workload) == local_queue
-        if is_meant and awaits_checks(state, name):
-            yield workload
+        if awaits_checks(state, name):
+            yield state.workloads[name]
 
 
 def checks_section(state: ClusterState, job: WorkloadName) -> Section | None:

@@ -7,6 +7,7 @@ import msgspec
 from fairlead.explain.kueue.job import explain_kueue_job
 from fairlead.explain.kueue.pending import pending_report
 from fairlead.explain.kueue.queue import explain_kueue_queue, kueue_report
+from fairlead.explain.named import Named
 from fairlead.explain.queues.report import PendingReport, ShareReport
 from fairlead.explain.rule_set import RuleSet
 from fairlead.explain.text.explanation import Explanation
@@ -67,10 +68,10 @@ class KueueRules(RuleSet[KueueSettings]):
         return unsupported_topology(workload)
 
     def pending(
-        self, state: ClusterState, settings: KueueSettings, queue: str, now_ms: int
+        self, state: ClusterState, settings: KueueSettings, named: Named, now_ms: int
     ) -> PendingReport:
-        """Return the workloads of a ClusterQueue or LocalQueue in the order of its ClusterQueue."""
-        return pending_report(state, settings, queue, now_ms)
+        """Return what waits of a queue, or which jobs wait, in the order of the ClusterQueue."""
+        return pending_report(state, settings, named, now_ms)
 
 
 RULE_SET: Final = KueueRules()

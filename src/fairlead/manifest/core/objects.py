@@ -75,6 +75,7 @@ class NamespacedObject(Object, frozen=True, kw_only=True):
 
     namespace: str
     name: str
+    identity: Identity = UNIDENTIFIED
 
     def key(self) -> str:
         """Return ``namespace/name``."""
@@ -105,7 +106,6 @@ class PodObject(NamespacedObject, frozen=True, kw_only=True):
     """
 
     kind: ClassVar = "Pod"
-    identity: Identity = UNIDENTIFIED
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     scheduler: str

@@ -3,9 +3,7 @@
 from typing import ClassVar
 
 from fairlead.manifest.core.objects import (
-    UNIDENTIFIED,
     ByResource,
-    Identity,
     NamespacedObject,
 )
 
@@ -23,7 +21,6 @@ class PluginPodGroupObject(NamespacedObject, frozen=True, kw_only=True):
     """The ``PodGroup`` that goes with ElasticQuota."""
 
     kind: ClassVar = "PodGroup"
-    identity: Identity = UNIDENTIFIED
     min_member: int
     min_resources: ByResource | None = None
     schedule_timeout_s: int | None = None

@@ -7,9 +7,7 @@ from typing import ClassVar, Final, Literal
 import msgspec
 
 from fairlead.manifest.core.objects import (
-    UNIDENTIFIED,
     ByResource,
-    Identity,
     LimitByResource,
     NamedObject,
     NamespacedObject,
@@ -51,7 +49,6 @@ class KaiPodGroupObject(NamespacedObject, frozen=True, kw_only=True):
     """A KAI ``PodGroup``; its pods name it in a label or annotation."""
 
     kind: ClassVar = "PodGroup"
-    identity: Identity = UNIDENTIFIED
     queue: str  # "": that of a label
     is_queue_named: bool = True  # else KAI's default counts
     min_member: int

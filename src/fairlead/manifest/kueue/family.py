@@ -201,6 +201,15 @@ class KueueFamily(Family[KueueWorkloadObject]):
         """Return the uid of the Workload, whose pods are only counted."""
         return part.identity.uid
 
+    def has_finished(self, unit: Unit[KueueWorkloadObject]) -> bool:
+        """Return whether the Workload says so."""
+        return isinstance(unit.head, KueueWorkloadObject) and unit.head.finished
+
+    def accounted_by(self, pod: PodObject) -> tuple[WorkloadName, ...]:
+        """Return the Workload that Kueue has noted on the pod."""
+        name = pod.annotations.get(f"{_KUEUE_PREFIX}workload")
+        return (WorkloadName(f"{pod.namespace}/{name}"),) if name else ()
+
     def constraints(self, part: KueueWorkloadObject) -> Iterable[PodConstraints]:
         """Return the constraints of each pod set."""
         return [each.constraints for each in part.pod_sets]

@@ -8,9 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 import msgspec
 
 from fairlead.manifest.core.objects import (
-    UNIDENTIFIED,
     ByResource,
-    Identity,
     NamedObject,
     NamespacedObject,
     Object,
@@ -137,7 +135,6 @@ class KueueWorkloadObject(NamespacedObject, frozen=True, kw_only=True):
     """A Kueue ``Workload``; ``admitted_ms`` is None while it has no quota reserved."""
 
     kind: ClassVar = "Workload"
-    identity: Identity = UNIDENTIFIED
     local_queue: str
     local_queue_path: Path = ("spec", "queueName")
     pod_sets: tuple[KueuePodSet, ...]

@@ -7,6 +7,7 @@ from fairlead.manifest.core.objects import Object, PodObject, pod_id
 from fairlead.manifest.core.tree_checks import only_one, place, refuse_duplicates
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.path import quote
+from fairlead.manifest.translate.directory import ObjectDirectory
 from fairlead.manifest.translate.family import OF_FILES, AssemblyRules
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.workload import PodId
@@ -39,7 +40,11 @@ def assemble(
         return None
     translator.volumes.report(translator.units.values(), findings)
     family.complete(translator.state, findings)
-    return Assembled(state=translator.state, settings=translator.settings)
+    return Assembled(
+        state=translator.state,
+        settings=translator.settings,
+        directory=ObjectDirectory(family, translator.units),
+    )
 
 
 def _take_all(translator: Translator, objects: Iterable[Object], findings: Findings) -> None:

@@ -22,7 +22,14 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, c
 import msgspec
 
 from fairlead.errors import Finding
-from fairlead.manifest.core.objects import ByResource, NodeObject, Object, PodObject
+from fairlead.manifest.core.objects import (
+    ByResource,
+    NamespacedObject,
+    NodeObject,
+    Object,
+    PodObject,
+    is_finished,
+)
 from fairlead.manifest.core.owners.kinship import Dependent, Kinship
 from fairlead.manifest.core.owners.objects import OwnerObject
 from fairlead.manifest.core.owners.standing import Standing, standing
@@ -94,6 +101,12 @@ class Mirror:
     def drop(self, kind: type, name: str) -> Object | None:
         """Let an object be gone; returns its last version, if there was one."""
         return self._by_type.get(kind, {}).pop(name, None)
+
+    def namespaced(self) -> Iterator[NamespacedObject]:
+        """Yield every object that has its name within a namespace."""
+        for kind, known in self._by_type.items():
+            if issubclass(kind, NamespacedObject):
+                yield from cast("dict[str, NamespacedObject]", known).values()
 
     def single(self, kind: type[AnyObject]) -> AnyObject | None:
         """Return the one object of a type that a cluster has at most one of."""
@@ -264,6 +277,14 @@ class Family(ABC, Generic[P]):
         With another uid it is another workload, although it has the same name.
         """
         return ""
+
+    def has_finished(self, unit: Unit[P]) -> bool:
+        """Return whether a unit without workloads has none because its work is done."""
+        return bool(unit.pods) and all(map(is_finished, unit.pods.values()))
+
+    def accounted_by(self, pod: PodObject) -> tuple[WorkloadName, ...]:
+        """Return the workload of another unit that accounts for a pod, where the pod names it."""
+        return ()
 
     @abstractmethod
     def constraints(self, part: P) -> Iterable[PodConstraints]:

@@ -1,0 +1,181 @@
+"""What each object of an input is in the state that it was translated to.
+
+People ask about what they made or see: a pod, a Job, a LocalQueue, a node. The state knows queues
+and workloads. Each object of a unit stands for the workloads of that unit, and an owner for all
+that its objects stand for, over as many owners as there are: a pod of a Job for the Workload that
+the Job owns too, for instance.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from fairlead.manifest.core.objects import (
+    NamespacedObject,
+    PodObject,
+    full_name,
+    is_finished,
+    is_placed,
+)
+from fairlead.manifest.translate.family import Family, Unit, UnitKey
+from fairlead.model.axes import WorkloadName
+
+ObjectName: TypeAlias = tuple[str, str]
+"""The kind of an object, and ``namespace/name``."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What an object stands for.
+
+    One without workloads has *finished*, or belongs to another scheduler, or neither is known.
+    """
+
+    kind: str
+    name: str  # namespace/name
+    workloads: tuple[WorkloadName, ...] = ()
+    finished: bool = False
+    scheduler: str = ""  # another one than ours, which decides about it; "": none is known
+
+
+class PodOnNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that holds a place on a node."""
+
+    name: str  # namespace/name
+    workload: WorkloadName | None  # None: another scheduler started it
+    scheduler: str
+    terminating: bool
+    requests: Mapping[str, int]
+
+
+class ObjectDirectory:
+    """Finds what the objects of an input stand for. It is made when it is first asked."""
+
+    def __init__(self, family: Family[Any], units: Mapping[UnitKey, Unit[Any]]) -> None:
+        """Know the *units* of *family*, as they were translated."""
+        self._family: Final = family
+        self._units: Final = units
+
+    def find(self, text: str) -> Sequence[Entry]:
+        """Return what *text* may name: ``NAME``, ``NAMESPACE/NAME``, or either after ``KIND/``.
+
+        The kind is written as for kubectl: ``pod``, ``Pods`` and ``job.batch`` are all right.
+        """
+        first, _, rest = text.partition("/")
+        return [
+            entry
+            for (kind, name), entry in self._entries.items()
+            if _is_named(name, text) or (_is_kind(kind, first) and _is_named(name, rest))
+        ]
+
+    def names(self) -> Iterable[str]:
+        """Return the names of all objects, with their kinds."""
+        return [f"{kind.lower()}/{name}" for kind, name in self._entries]
+
+    def pods_on(self, node: str) -> Sequence[PodOnNode]:
+        """Return the pods that hold a place on *node*, by name."""
+        return [
+            PodOnNode(
+                name=name,
+                workload=next(iter(self._entries["Pod", name].workloads), None),
+                scheduler=pod.scheduler,
+                terminating=pod.terminating,
+                requests=pod.requests,
+            )
+            for name, pod in sorted(self._family.mirror.of(PodObject).items())
+            if pod.node == node and is_placed(pod)
+        ]
+
+    @cached_property
+    def _entries(self) -> dict[ObjectName, Entry]:
+        """Everything that has a name, sorted. Cost: a look at each object and its owners."""
+        own = {name: entry for unit in self._units.values() for name, entry in self._own(unit)}
+        owners = self._owners()
+        members: dict[ObjectName, list[Entry]] = {name: [entry] for name, entry in own.items()}
+        for name, entry in own.items():
+            for above in _all_above(name, owners):
+                members.setdefault(above, []).append(entry)
+        found = {name: _sum_of(name, entries) for name, entries in members.items()}
+        for name, entry in found.items():
+            if not entry.workloads:
+                found[name] = _of_owners(entry, [found[up] for up in _all_above(name, owners)])
+        return dict(sorted(found.items()))
+
+    def _own(self, unit: Unit[Any]) -> Iterable[tuple[ObjectName, Entry]]:
+        """Yield the objects of a unit, with what they stand for by themselves."""
+        family = self._family
+        workloads = tuple(family.workload_name(part) for part in unit.found.parts)
+        foreign = {full_name(pod) for pod in unit.found.foreign}
+        for name, pod in unit.pods.items():
+            is_foreign, ended = name in foreign, is_finished(pod)
+            yield (
+                (pod.kind, name),
+                Entry(
+                    kind=pod.kind,
+                    name=name,
+                    workloads=() if is_foreign or ended else workloads or family.accounted_by(pod),
+                    finished=ended,
+                    scheduler=pod.scheduler if is_foreign else "",
+                ),
+            )
+        head = unit.head
+        if isinstance(head, NamespacedObject):
+            name, ended = full_name(head), not workloads and family.has_finished(unit)
+            yield (
+                (head.kind, name),
+                Entry(kind=head.kind, name=name, workloads=workloads, finished=ended),
+            )
+
+    def _owners(self) -> dict[ObjectName, list[ObjectName]]:
+        """Return the owners of each object that has any."""
+        return {
+            (each.kind, full_name(each)): [
+                (owner.kind, f"{each.namespace}/{owner.name}") for owner in each.identity.owners
+            ]
+            for each in self._family.mirror.namespaced()
+            if each.identity.owners
+        }
+
+
+def _is_named(name: str, text: str) -> bool:
+    return text in (name, name.partition("/")[2])
+
+
+def _is_kind(kind: str, text: str) -> bool:
+    word = text.partition(".")[0].lower()
+    return kind.lower() in (word, word.removesuffix("s"), word.removesuffix("es"))
+
+
+def _all_above(
+    name: ObjectName, owners: Mapping[ObjectName, Sequence[ObjectName]]
+) -> Sequence[ObjectName]:
+    """Return the owners of an object, their owners, and so on, each once."""
+    found: dict[ObjectName, None] = {}
+    waiting = list(owners.get(name, ()))
+    while waiting:
+        above = waiting.pop()
+        if above not in found and above != name:
+            found[above] = None
+            waiting += owners.get(above, ())
+    return list(found)
+
+
+def _sum_of(name: ObjectName, members: Sequence[Entry]) -> Entry:
+    workloads = {workload for each in members for workload in each.workloads}
+    schedulers = {each.scheduler for each in members}
+    return Entry(
+        kind=name[0],
+        name=name[1],
+        workloads=tuple(sorted(workloads)),
+        finished=all(each.finished for each in members),
+        scheduler=schedulers.pop() if len(schedulers) == 1 else "",
+    )
+
+
+def _of_owners(entry: Entry, owners: Sequence[Entry]) -> Entry:
+    """Return what an object stands for as a part of its owners, unless it has finished itself."""
+    if entry.finished:
+        return entry
+    workloads = {workload for each in owners for workload in each.workloads}
+    return msgspec.structs.replace(entry, workloads=tuple(sorted(workloads)))

@@ -1,0 +1,287 @@
+"""``fairlead explain`` and ``pending`` of a pod, an owner of pods, a LocalQueue or a node."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.manifests import write
+from tests.cli.run_cli import Ran, run_cli
+
+KAI = """
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: a}
+spec: {resources: {gpu: {quota: -1, limit: -1}, cpu: {quota: -1, limit: -1}}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status:
+  allocatable: {cpu: 8, nvidia.com/gpu: 4, pods: 10}
+  conditions: [{type: Ready, status: "True"}]
+---
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata:
+  name: pg-train
+  namespace: lab
+  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: j1, controller: true}]
+spec: {queue: a, minMember: 2}
+"""
+POD = """
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: %(name)s
+  namespace: lab
+  labels: {kai.scheduler/queue: a}
+  annotations: %(annotations)s
+  ownerReferences: %(owners)s
+spec:
+  schedulerName: %(scheduler)s
+  nodeName: %(node)s
+  containers: [{name: m, resources: {limits: {nvidia.com/gpu: %(gpus)d}}}]
+status: {phase: %(phase)s}
+"""
+
+
+def pod(name: str, gpus: int, owner: str = "", *, group: str = "", **other: str) -> str:
+    """Return a pod of *group* with an owner that is called KIND/NAME."""
+    kind, _, owner_name = owner.partition("/")
+    owners = [{"apiVersion": "batch/v1", "kind": kind, "name": owner_name, "uid": owner}]
+    values: dict[str, Any] = {
+        "name": name,
+        "gpus": gpus,
+        "annotations": json.dumps({"pod-group-name": group} if group else {}),
+        "owners": json.dumps(owners if owner else []),
+        "scheduler": "kai-scheduler",
+        "node": '""',
+        "phase": "Pending",
+    }
+    return POD % (values | other)
+
+
+# The node has 4 GPUs: web-0 and the other scheduler's pod hold 2, and train wants 2 x 2.
+WORLD = (
+    KAI,
+    pod("train-0", 2, "Job/train", group="pg-train"),
+    pod("train-1", 2, "Job/train", group="pg-train"),
+    pod("web-0", 1, "ReplicaSet/web", node="n1", phase="Running"),
+    pod("web-1", 1, "ReplicaSet/web"),
+    pod("old-0", 1, "Job/old", node="n1", phase="Succeeded"),
+    pod("theirs", 1, "Job/theirs", node="n1", phase="Running", scheduler="default-scheduler"),
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> str:
+    return write(tmp_path, "world.yaml", *WORLD)
+
+
+def explained(world: str, name: str, *options: str) -> Ran:
+    ran = run_cli("explain", name, "-f", world, *options)
+    assert ran.exit_code == 0, ran.err
+    return ran
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("pod/lab/train-0", "Pod lab/train-0"),
+        ("pods/train-1", "Pod lab/train-1"),
+        ("train-1", "Pod lab/train-1"),
+        ("job/train", "Job lab/train"),
+        ("job.batch/lab/train", "Job lab/train"),
+        ("lab/train", "Job lab/train"),
+    ],
+)
+def test_a_pod_and_its_owner_stand_for_the_job(world: str, name: str, title: str) -> None:
+    begin, answer, *_ = explained(world, name).out.split("\n\n")
+    assert begin == f"{title} is part of lab/pg-train."
+    assert answer.startswith("lab/pg-train waits: fits no node")
+
+
+def test_a_job_has_no_such_line(world: str) -> None:
+    assert explained(world, "pg-train").out.startswith("lab/pg-train waits")
+
+
+def test_an_owner_of_several_jobs_shows_each(world: str) -> None:
+    out = explained(world, "ReplicaSet/web").out
+    assert out.startswith("ReplicaSet lab/web is 2 jobs.\n\nIts jobs\n")
+    rows = [line.split(maxsplit=2) for line in out.splitlines()[4:]]
+    assert [(job, what.split(":")[0]) for job, _, what in rows] == [
+        ("lab/pod/web-0", "has a node for each of its pods already."),
+        ("lab/pod/web-1", "starts its pod."),
+    ]
+
+
+def test_an_owner_has_a_document_of_its_own(world: str) -> None:
+    document = json.loads(explained(world, "replicaset/web", "-o", "json").out)
+    assert document["kind"] == "ObjectExplanation"
+    assert document["object"] == {"kind": "ReplicaSet", "name": "lab/web", "finished": False}
+    assert [each["job"] for each in document["jobs"]] == ["lab/pod/web-0", "lab/pod/web-1"]
+
+
+def test_a_job_that_is_named_by_a_pod_says_by_which(world: str) -> None:
+    document = json.loads(explained(world, "train-0", "-o", "json").out)
+    assert (document["kind"], document["job"]) == ("JobExplanation", "lab/pg-train")
+    assert document["object"] == {"kind": "Pod", "name": "lab/train-0", "finished": False}
+
+
+@pytest.mark.parametrize("name", ["pod/old-0", "job/old", "lab/old"])
+def test_what_has_finished_is_said_to_have(world: str, name: str) -> None:
+    out = explained(world, name).out
+    assert out.endswith(" has finished: it holds nothing and waits for nothing.\n")
+
+
+@pytest.mark.parametrize("name", ["lab/theirs", "pod/theirs", "job/theirs"])
+def test_what_another_scheduler_runs_is_said_to_be_its(world: str, name: str) -> None:
+    out = explained(world, name).out
+    assert out.endswith("is not planned here: the scheduler of its pods is default-scheduler.\n")
+
+
+@pytest.mark.parametrize("name", ["n1", "node/n1", "nodes/n1"])
+def test_a_node_shows_its_pods_what_is_free_and_which_jobs_find_room(world: str, name: str) -> None:
+    """4 GPUs less 1 of web-0 and 1 of the other scheduler: room for web-1, and for train-0."""
+    document = json.loads(explained(world, name, "-o", "json").out)
+    assert document["kind"] == "NodeExplanation"
+    assert document["answer"] == "n1 is ready; 2 pods are on it; 2 of 2 waiting jobs find room."
+    assert [(each["pod"], each["job"]) for each in document["pods"]] == [
+        ("lab/theirs", None),
+        ("lab/web-0", "lab/pod/web-0"),
+    ]
+    gpus = {"resource": "nvidia.com/gpu", "now": ["2"], "later": ["2"]}
+    assert gpus in document["free"]
+    assert sorted((each["workload"], each["what"]) for each in document["waiting"]) == [
+        ("lab/pg-train", "have room"),
+        ("lab/pod/web-1", "have room"),
+    ]
+
+
+def test_the_tables_of_a_node_are_for_people(world: str) -> None:
+    out = explained(world, "n1").out
+    assert "  lab/theirs  of default-scheduler  -      nvidia.com/gpu: 1" in out
+    assert "  nvidia.com/gpu            4     2" in out
+
+
+def test_a_node_needs_no_capacity(world: str) -> None:
+    ran = run_cli("explain", "n1", "-f", world, "--capacity", "gpu=2")
+    assert ran.exit_code == 2
+
+
+def test_a_name_of_several_objects_is_to_be_chosen_from(tmp_path: Path) -> None:
+    twins = (KAI, pod("x", 1, "Job/z"), pod("z", 1, "Job/x", node="n1", phase="Succeeded"))
+    file = write(tmp_path, "twins.yaml", *twins)
+    ran = run_cli("explain", "lab/x", "-f", file)
+    assert ran.out.startswith("lab/pod/x starts")  # a job comes before an object of its name
+    assert "finished" in explained(file, "job/x").out
+
+
+KUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: any}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: lab}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: any, resources: [{name: cpu, nominalQuota: 4}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: jobs, namespace: red}
+spec: {clusterQueue: lab}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status:
+  allocatable: {cpu: 8, pods: 10}
+  conditions: [{type: Ready, status: "True"}]
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: train-0
+  namespace: red
+  labels: {kueue.x-k8s.io/managed: "true"}
+  annotations: {kueue.x-k8s.io/workload: job-train}
+spec:
+  nodeName: n1
+  containers: [{name: m, resources: {requests: {cpu: 3}}}]
+status: {phase: Running}
+"""
+WORKLOAD = """
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata:
+  name: job-%(name)s
+  namespace: red
+  creationTimestamp: "2026-11-10T00:00:00Z"
+  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: %(name)s, uid: %(name)s}]
+spec:
+  queueName: jobs
+  podSets:
+  - name: main
+    count: 1
+    template: {spec: {containers: [{name: c, resources: {requests: {cpu: 3}}}]}}
+"""
+
+
+@pytest.fixture
+def kueue_world(tmp_path: Path) -> str:
+    workloads = [WORKLOAD % {"name": name} for name in ("train", "wait")]
+    return write(tmp_path, "kueue.yaml", KUEUE, *workloads)
+
+
+@pytest.mark.parametrize("name", ["train-0", "pod/red/train-0", "job/train", "red/train"])
+def test_a_pod_of_kueue_stands_for_its_workload(kueue_world: str, name: str) -> None:
+    document = json.loads(explained(kueue_world, name, "-o", "json").out)
+    assert (document["kind"], document["job"]) == ("JobExplanation", "red/job-train")
+
+
+@pytest.mark.parametrize("name", ["red/jobs", "localqueue/red/jobs", "localqueue/jobs", "jobs"])
+def test_a_local_queue_stands_for_its_cluster_queue(kueue_world: str, name: str) -> None:
+    begin, answer, *_ = explained(kueue_world, name).out.split("\n\n")
+    assert begin == "LocalQueue red/jobs leads to lab."
+    assert answer.startswith("lab ")
+
+
+def test_under_kueue_a_node_shows_its_pods_alone(kueue_world: str) -> None:
+    """8 cores less the 3 of the pod, which the Workload accounts for in the quota."""
+    document = json.loads(explained(kueue_world, "n1", "-o", "json").out)
+    assert document["answer"] == "n1 is ready; 1 pod is on it."
+    assert document["free"][0] == {"resource": "cpu", "now": ["5"], "later": ["5"]}
+    assert document["waiting"] is None
+    assert document["pods"][0]["job"] == "red/job-train"
+
+
+@pytest.mark.parametrize(
+    ("name", "waits"),
+    [
+        ("lab", ["job-train", "job-wait"]),
+        ("red/jobs", ["job-train", "job-wait"]),
+        ("jobs", ["job-train", "job-wait"]),
+        ("red/job-wait", ["job-wait"]),
+        ("job/wait", ["job-wait"]),
+        ("pod/train-0", ["job-train"]),
+    ],
+)
+def test_pending_accepts_the_same_names(kueue_world: str, name: str, waits: list[str]) -> None:
+    ran = run_cli("pending", name, "-f", kueue_world, "-o", "json")
+    assert ran.exit_code == 0, ran.err
+    assert [each["metadata"]["name"] for each in json.loads(ran.out)["items"]] == waits
+
+
+def test_what_waits_for_a_node_is_not_a_matter_of_queues(kueue_world: str) -> None:
+    ran = run_cli("pending", "node/n1", "-f", kueue_world)
+    assert ran.exit_code == 1
+    assert "fairlead explain node/n1 shows what could start on it" in ran.err
