@@ -140,7 +140,7 @@ def _waiting_section(waiting: Sequence[WaitingJob], fits: Sequence[WaitingJob]) 
 def _pod_document(pod: PodOnNode) -> dict[str, object]:
     return {
         "pod": pod.name,
-        "job": pod.workload,
+        "workload": pod.workload,
         "scheduler": pod.scheduler,
         "terminating": pod.terminating,
         "requests": {name: format_amount(name, n) for name, n in sorted(pod.requests.items())},

@@ -122,7 +122,7 @@ def test_an_owner_has_a_document_of_its_own(world: str) -> None:
     document = json.loads(explained(world, "replicaset/web", "-o", "json").out)
     assert document["kind"] == "ObjectExplanation"
     assert document["object"] == {"kind": "ReplicaSet", "name": "lab/web", "finished": False}
-    assert [each["job"] for each in document["jobs"]] == ["lab/pod/web-0", "lab/pod/web-1"]
+    assert [each["workload"] for each in document["jobs"]] == ["lab/pod/web-0", "lab/pod/web-1"]
 
 
 def test_a_job_that_is_named_by_a_pod_says_by_which(world: str) -> None:
@@ -149,7 +149,7 @@ def test_a_node_shows_its_pods_what_is_free_and_which_jobs_find_room(world: str,
     document = json.loads(explained(world, name, "-o", "json").out)
     assert document["kind"] == "NodeExplanation"
     assert document["answer"] == "n1 is ready; 2 pods are on it; 2 of 2 waiting jobs find room."
-    assert [(each["pod"], each["job"]) for each in document["pods"]] == [
+    assert [(each["pod"], each["workload"]) for each in document["pods"]] == [
         ("lab/theirs", None),
         ("lab/web-0", "lab/pod/web-0"),
     ]
@@ -178,6 +178,79 @@ def test_a_name_of_several_objects_is_to_be_chosen_from(tmp_path: Path) -> None:
     ran = run_cli("explain", "lab/x", "-f", file)
     assert ran.out.startswith("lab/pod/x starts")  # a job comes before an object of its name
     assert "finished" in explained(file, "job/x").out
+
+
+QUOTA = """
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: q, namespace: lab}
+spec: {min: {cpu: 4}, max: {cpu: 8}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status:
+  allocatable: {cpu: 8, pods: 10}
+  conditions: [{type: Ready, status: "True"}]
+"""
+DEPLOYMENT = """
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %(name)s, namespace: lab}
+spec:
+  replicas: %(replicas)d
+  selector: {matchLabels: {app: %(name)s}}
+  template:
+    metadata: {labels: {app: %(name)s}}
+    spec:
+      schedulerName: %(scheduler)s
+      containers: [{name: m, resources: {requests: {cpu: 1}}}]
+"""
+
+
+def deployment(name: str, replicas: int, scheduler: str = "scheduler-plugins-scheduler") -> str:
+    return DEPLOYMENT % {"name": name, "replicas": replicas, "scheduler": scheduler}
+
+
+@pytest.fixture
+def owners(tmp_path: Path) -> str:
+    deployments = [deployment(f"web-{n}", n) for n in range(3)]
+    others = deployment("other", 1, scheduler="volcano")
+    return write(tmp_path, "owners.yaml", QUOTA, *deployments, others)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("deployment/web-0", "Deployment lab/web-0 is scaled to 0.\n"),
+        ("deployment/web-1", "Deployment lab/web-1 is part of lab/web-1-"),
+        ("other", "Deployment lab/other is not planned here: its pods are for another scheduler"),
+        ("lab/web-2", "Deployment lab/web-2 is 2 jobs.\n"),
+    ],
+)
+def test_an_owner_without_pods_stands_for_those_that_would_be_made(
+    owners: str, name: str, answer: str
+) -> None:
+    assert explained(owners, name).out.startswith(answer)
+
+
+def test_an_owner_finds_its_pods_by_labels(tmp_path: Path) -> None:
+    """The ReplicaSet between the Deployment and its pod is not in the input."""
+    text = """
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-1-abc
+  namespace: lab
+  labels: {app: web-1}
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1-a, uid: r}]
+spec: {schedulerName: scheduler-plugins-scheduler, containers: [{name: m}]}
+"""
+    file = write(tmp_path, "labels.yaml", QUOTA, deployment("web-1", 1), text)
+    begin, *_ = explained(file, "deployment/web-1").out.split("\n")
+    assert begin == "Deployment lab/web-1 is part of lab/web-1-abc."
 
 
 KUEUE = """
@@ -261,7 +334,7 @@ def test_under_kueue_a_node_shows_its_pods_alone(kueue_world: str) -> None:
     assert document["answer"] == "n1 is ready; 1 pod is on it."
     assert document["free"][0] == {"resource": "cpu", "now": ["5"], "later": ["5"]}
     assert document["waiting"] is None
-    assert document["pods"][0]["job"] == "red/job-train"
+    assert document["pods"][0]["workload"] == "red/job-train"
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,24 @@
 """An object that is no job itself: which jobs it stands for, and what becomes of each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from fairlead.explain.jobs.answer import job_answer
 from fairlead.explain.text.explanation import Explanation, Section
+from fairlead.manifest.core.owners.standing import Standing
 from fairlead.manifest.translate.directory import Entry
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
+
+_STANDINGS: Final[Mapping[Standing | None, str]] = {
+    "scheduled": "makes jobs when its clock says so, and has none now",
+    "suspended": "is suspended, so it wants no pods",
+    "pods-missing": "has pods, as its status says, which are not in the input: add them",
+    "nothing-wanted": "is scaled to 0",
+    "too-many": "wants more pods than are read",
+    "other-scheduler": "is not planned here: its pods are for another scheduler",
+}
 
 
 def object_title(entry: Entry) -> str:
@@ -19,6 +30,8 @@ def why_no_job(entry: Entry) -> str:
     """Return why an object stands for no job."""
     if entry.finished:
         return "has finished: it holds nothing and waits for nothing"
+    if entry.standing in _STANDINGS:
+        return _STANDINGS[entry.standing]
     if entry.scheduler:
         return f"is not planned here: the scheduler of its pods is {entry.scheduler}"
     return "has no pods or workloads that wait or run"
@@ -41,5 +54,5 @@ def explain_object(
     return Explanation(
         answer=f"{object_title(entry)} is {len(jobs)} jobs." if jobs else is_none,
         sections=(Section(title="Its jobs", table=table, words=3),) if jobs else (),
-        data={"jobs": [{"job": job, "answer": answer} for job, answer in answers.items()]},
+        data={"jobs": [{"workload": job, "answer": answer} for job, answer in answers.items()]},
     )

@@ -43,7 +43,7 @@ def assemble(
     return Assembled(
         state=translator.state,
         settings=translator.settings,
-        directory=ObjectDirectory(family, translator.units),
+        directory=ObjectDirectory(family, translator.units, translator.made),
     )
 
 

@@ -19,7 +19,10 @@ from fairlead.manifest.core.objects import (
     is_finished,
     is_placed,
 )
+from fairlead.manifest.core.owners.objects import OwnerObject
+from fairlead.manifest.core.owners.standing import Standing
 from fairlead.manifest.translate.family import Family, Unit, UnitKey
+from fairlead.manifest.translate.made import MadeObjects
 from fairlead.model.axes import WorkloadName
 
 ObjectName: TypeAlias = tuple[str, str]
@@ -29,7 +32,8 @@ ObjectName: TypeAlias = tuple[str, str]
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """What an object stands for.
 
-    One without workloads has *finished*, or belongs to another scheduler, or neither is known.
+    One without workloads has *finished*, or belongs to another scheduler, or is an owner for which
+    its *standing* says why.
     """
 
     kind: str
@@ -37,6 +41,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     workloads: tuple[WorkloadName, ...] = ()
     finished: bool = False
     scheduler: str = ""  # another one than ours, which decides about it; "": none is known
+    standing: Standing | None = None  # of an owner in the input
 
 
 class PodOnNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,10 +57,13 @@ class PodOnNode(msgspec.Struct, frozen=True, kw_only=True):
 class ObjectDirectory:
     """Finds what the objects of an input stand for. It is made when it is first asked."""
 
-    def __init__(self, family: Family[Any], units: Mapping[UnitKey, Unit[Any]]) -> None:
-        """Know the *units* of *family*, as they were translated."""
+    def __init__(
+        self, family: Family[Any], units: Mapping[UnitKey, Unit[Any]], made: MadeObjects
+    ) -> None:
+        """Know the *units* of *family*, as they were translated, and what was *made* of owners."""
         self._family: Final = family
         self._units: Final = units
+        self._made: Final = made
 
     def find(self, text: str) -> Sequence[Entry]:
         """Return what *text* may name: ``NAME``, ``NAMESPACE/NAME``, or either after ``KIND/``.
@@ -91,6 +99,7 @@ class ObjectDirectory:
     def _entries(self) -> dict[ObjectName, Entry]:
         """Everything that has a name, sorted. Cost: a look at each object and its owners."""
         own = {name: entry for unit in self._units.values() for name, entry in self._own(unit)}
+        own.update(self._own_of_owners())
         owners = self._owners()
         members: dict[ObjectName, list[Entry]] = {name: [entry] for name, entry in own.items()}
         for name, entry in own.items():
@@ -127,15 +136,34 @@ class ObjectDirectory:
                 Entry(kind=head.kind, name=name, workloads=workloads, finished=ended),
             )
 
+    def _own_of_owners(self) -> Iterable[tuple[ObjectName, Entry]]:
+        """Yield the owners in the input, with what they stand for by themselves: nothing."""
+        standings = self._made.standings()
+        for key, owner in self._family.mirror.of(OwnerObject).items():
+            entry = Entry(
+                kind=owner.owner_kind,
+                name=full_name(owner),
+                finished=owner.finished,
+                standing=standings.get(key),
+            )
+            yield _name_of(owner), entry
+
     def _owners(self) -> dict[ObjectName, list[ObjectName]]:
-        """Return the owners of each object that has any."""
-        return {
-            (each.kind, full_name(each)): [
-                (owner.kind, f"{each.namespace}/{owner.name}") for owner in each.identity.owners
-            ]
-            for each in self._family.mirror.namespaced()
-            if each.identity.owners
-        }
+        """Return the owners of each object that has any, by reference or by the labels of pods."""
+        found: dict[ObjectName, list[ObjectName]] = {}
+        for each in self._family.mirror.namespaced():
+            for owner in each.identity.owners:
+                name = (owner.kind, f"{each.namespace}/{owner.name}")
+                found.setdefault(_name_of(each), []).append(name)
+        for above in self._family.mirror.of(OwnerObject).values():
+            for dependent in self._made.kinship.dependents(above):
+                if isinstance(dependent, PodObject):
+                    found.setdefault(_name_of(dependent), []).append(_name_of(above))
+        return found
+
+
+def _name_of(each: NamespacedObject) -> ObjectName:
+    return each.owner_kind if isinstance(each, OwnerObject) else each.kind, full_name(each)
 
 
 def _is_named(name: str, text: str) -> bool:
@@ -162,14 +190,22 @@ def _all_above(
 
 
 def _sum_of(name: ObjectName, members: Sequence[Entry]) -> Entry:
+    """Return what an object stands for by its *members*, of which it is the first if it is there.
+
+    An owner that is there says itself whether it has finished.
+    """
+    first = members[0]
+    own = first if first.standing is not None and (first.kind, first.name) == name else None
+    below = members if own is None else members[1:]
     workloads = {workload for each in members for workload in each.workloads}
-    schedulers = {each.scheduler for each in members}
+    schedulers = {each.scheduler for each in below}
     return Entry(
         kind=name[0],
         name=name[1],
         workloads=tuple(sorted(workloads)),
-        finished=all(each.finished for each in members),
+        finished=own.finished if own else all(each.finished for each in below),
         scheduler=schedulers.pop() if len(schedulers) == 1 else "",
+        standing=own.standing if own else None,
     )
 
 

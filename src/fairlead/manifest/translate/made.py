@@ -8,6 +8,7 @@ went, is looked at again, and only the difference is passed on.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Final
 
 from fairlead.manifest.core.objects import Object, PodObject
 from fairlead.manifest.core.owners.kinship import Dependent, Kinship
@@ -30,7 +31,7 @@ class MadeObjects:
         self._family = family
         self._remarks = remarks
         self._owners = mirror.of(OwnerObject)
-        self._kinship = Kinship(self._owners)
+        self.kinship: Final = Kinship(self._owners)
         self._made: dict[str, Made] = {}  # by the key of the owner
         self._wanted: defaultdict[TypedName, dict[str, Object]] = defaultdict(dict)
         self._placed: set[TypedName] = set()  # what is in the mirror and was made
@@ -66,11 +67,11 @@ class MadeObjects:
         """Take a change of a real object in; returns the owners that it matters to."""
         dirty: set[str] = set()
         if old is not None and (before := self._as_dependent(old)) is not None:
-            dirty |= self._kinship.affected(before)
-            self._kinship.drop(before)
+            dirty |= self.kinship.affected(before)
+            self.kinship.drop(before)
         if new is not None and (after := self._as_dependent(new)) is not None:
-            self._kinship.put(after)
-            dirty |= self._kinship.affected(after)
+            self.kinship.put(after)
+            dirty |= self.kinship.affected(after)
         return dirty
 
     def _as_dependent(self, each: Object) -> Dependent | None:
@@ -87,7 +88,7 @@ class MadeObjects:
             self._remarks.put(subject, ())
         else:
             after = self._made[key] = self._remarks.note(
-                subject, lambda findings: self._family.make(owner, self._kinship, findings)
+                subject, lambda findings: self._family.make(owner, self.kinship, findings)
             )
         old = {(type(each), each.key()): each for each in before.objects}
         new = {(type(each), each.key()): each for each in after.objects}
@@ -117,5 +118,8 @@ class MadeObjects:
 
     def report(self, findings: Findings) -> None:
         """Report which owners make nothing, one remark for each kind and reason."""
-        standings: dict[str, Standing] = {key: each.standing for key, each in self._made.items()}
-        report_owners(self._owners, standings, findings)
+        report_owners(self._owners, self.standings(), findings)
+
+    def standings(self) -> dict[str, Standing]:
+        """Return how each owner stands, by its key."""
+        return {key: each.standing for key, each in self._made.items()}

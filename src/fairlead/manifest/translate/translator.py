@@ -86,7 +86,7 @@ class Translator:
         self._device_claims = DeviceClaims(self.mirror)
         self._remarks = Remarks()
         self._inbox = Inbox(policy, self.mirror, self.family.head_types, self._remarks)
-        self._made = MadeObjects(self.mirror, self.family, self._remarks)
+        self.made = MadeObjects(self.mirror, self.family, self._remarks)
         self._changes: list[Change] = []  # that were taken in and are not settled yet
         self._is_regrouped = True  # when it is settled next
         self._parts: dict[WorkloadName, tuple[Any, UnitKey]] = {}
@@ -111,7 +111,7 @@ class Translator:
 
     def report_owners(self, findings: Findings) -> None:
         """Report which owners make no pods, and why. Cost: one look at each."""
-        self._made.report(findings)
+        self.made.report(findings)
 
     def changed(self, document: Document) -> None:
         """Take in that an object is there, in this version. Old and repeated news are harmless.
@@ -156,7 +156,7 @@ class Translator:
         types = {type(old if new is None else new) for old, new in changes}
         self._is_regrouped |= self.family.refresh(types, self._remarks)
         self._dirty.units.update(self.volumes.refresh(types))
-        self._changes += [*changes, *self._made.update(changes)]
+        self._changes += [*changes, *self.made.update(changes)]
         self._remarks.shared = None
 
     def settle(self, findings: Findings | None = None) -> bool:
