@@ -14,6 +14,7 @@ from fairlead.model.node import Node
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.placement.node_index import NodeIndex
+from fairlead.placement.room_defect import part_text
 
 
 class WaitingJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +108,8 @@ def _requests_text(pod: PodOnNode) -> str:
         for resource, amount in sorted(pod.requests.items())
         if amount and resource != "pods"
     ]
+    if pod.gpu_share is not None:
+        shown.append(f"{pod.gpu_share.devices} GPU in part: {part_text(pod.gpu_share)}")
     return ", ".join(shown) or "-"
 
 

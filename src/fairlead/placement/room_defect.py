@@ -54,10 +54,11 @@ def _device_defect(node: Node, share: GpuShare, gpus: GpuResources) -> str:
     if part_e9(share, node) is None:
         return "do not say how much memory a GPU has"
     count = "1 GPU" if share.devices == 1 else f"{share.devices} GPUs"
-    return f"lack {count} with {_part_text(share)} free"
+    return f"lack {count} with {part_text(share)} free"
 
 
-def _part_text(share: GpuShare) -> str:
+def part_text(share: GpuShare) -> str:
+    """Return how much of one GPU is asked for: ``0.5``, or ``4Gi of memory``."""
     if share.thousandths is not None:
         return show_amount(SHARED_GPU, share.thousandths)
     return f"{show_amount('memory', (share.memory_mib or 0) * MIB)} of memory"

@@ -24,6 +24,7 @@ from fairlead.manifest.core.owners.standing import Standing
 from fairlead.manifest.translate.family import Family, Unit, UnitKey
 from fairlead.manifest.translate.made import MadeObjects
 from fairlead.model.axes import WorkloadName
+from fairlead.model.workload import GpuShare
 
 ObjectName: TypeAlias = tuple[str, str]
 """The kind of an object, and ``namespace/name``."""
@@ -52,6 +53,7 @@ class PodOnNode(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: str
     terminating: bool
     requests: Mapping[str, int]
+    gpu_share: GpuShare | None = None
 
 
 class ObjectDirectory:
@@ -90,6 +92,7 @@ class ObjectDirectory:
                 scheduler=pod.scheduler,
                 terminating=pod.terminating,
                 requests=pod.requests,
+                gpu_share=pod.gpu_share,
             )
             for name, pod in sorted(self._family.mirror.of(PodObject).items())
             if pod.node == node and is_placed(pod)
