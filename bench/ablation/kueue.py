@@ -7,8 +7,7 @@ from bench.ablation.workloads import AblationWorkload, decided, simulated
 from bench.bench_kueue_large import first_plan
 from fairlead.policy.kueue.cycle.source import PlainNominations
 from fairlead.policy.kueue.flavors.demands import DemandReader
-from fairlead.policy.kueue.incremental.parked import RememberedNominations, _FairWatch, _Levels
-from fairlead.policy.kueue.incremental.snapshot import LoggedSnapshot
+from fairlead.policy.kueue.incremental.parked import RememberedNominations, _FairWatch
 from fairlead.policy.kueue.pending.queue import PendingQueue
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.snapshot.admitted import AdmittedWorkloads
@@ -28,7 +27,6 @@ _entry: Final = ShareOrder._entry  # noqa: SLF001  it is replaced
 _is_parked: Final = RememberedNominations._is_parked  # noqa: SLF001  it is replaced
 _refresh: Final = ShareOrder.refresh
 _pending: Final = DemandReader.pending
-_of: Final = _Levels.of
 
 
 def _plain_policy(self: KueuePolicy, settings: Any, **_: Any) -> None:
@@ -59,23 +57,6 @@ def _find_candidates(self: AdmittedWorkloads, candidate_filter: Any) -> Any:
     return self._find(candidate_filter)
 
 
-def _find_levels(self: _Levels, one: Any, other: Any) -> Any:
-    self._known.clear()
-    return _of(self, one, other)
-
-
-def _available_at_root(self: LoggedSnapshot) -> Any:
-    return list(self.tree.available(self.roots[0]))
-
-
-def _is_linear(self: LoggedSnapshot, queue: Any, axis: int) -> bool:
-    tree = self.tree
-    return all(
-        not tree.retained_on(name, axis) and tree.borrow_limit_on(name, axis) is None
-        for name in self.path(queue)[:-1]
-    )
-
-
 SHORTCUTS: Final = (
     Shortcut("kept trees", 800, (Replacement(KueuePolicy, "__init__", _plain_policy),)),
     Shortcut("watches", 180, (Replacement(RememberedNominations, "_watch", _nothing),)),
@@ -88,13 +69,6 @@ SHORTCUTS: Final = (
     Shortcut(
         "parked queues", 6, (Replacement(RememberedNominations, "_is_parked", _look_at_classes),)
     ),
-    Shortcut("known levels", 8, (Replacement(_Levels, "of", _find_levels),)),
-    Shortcut(
-        "kept availability",
-        7,
-        (Replacement(LoggedSnapshot, "available_at_root", _available_at_root),),
-    ),
-    Shortcut("known linear queues", 4, (Replacement(LoggedSnapshot, "is_linear", _is_linear),)),
     Shortcut("kept order of shares", 60, (Replacement(ShareOrder, "refresh", _forget_shares),)),
     Shortcut(
         "known candidates",

@@ -73,7 +73,6 @@ class _FairWatch:
         snapshot: LoggedSnapshot,
         nomination: Nomination,
         failed: FailedSearch,
-        levels: "_Levels",
     ) -> None:
         assignment, pending = nomination.assignment, nomination.pending
         assert assignment is not None, "a preemptor has flavors"
@@ -92,7 +91,6 @@ class _FairWatch:
         self._axis = axis
         self._enough = lacking + snapshot.tree.available_on(pending.queue, axis)
         self._is_linear = all(snapshot.is_linear(pending.queue, axis) for axis, _ in self._usage)
-        self._levels = levels
 
     def outlasts(self, changes: Sequence[Change], *, is_trial: bool) -> bool:
         tree, queue, ranks = self._snapshot.tree, self._queue, self._ranks.copy()
@@ -120,7 +118,7 @@ class _FairWatch:
             return self._is_concerned_by_own(change, ranks)
         if not ranks:
             return False
-        own, theirs = self._levels.of(self._queue, change.queue)
+        own, theirs = _where_paths_meet(self._snapshot, self._queue, change.queue)
         if change.highest[theirs] >= ranks[own]:
             return True
         if own + 1 == len(ranks):
@@ -162,21 +160,13 @@ def _highest_beside(snapshot: LoggedSnapshot, side: QueueName, cohort: QueueName
     return max([rank(n) for n in snapshot.children[cohort] if n != side], default=LEAST_RANK)
 
 
-class _Levels:
-    """Where the paths of two queues meet, found once for each pair."""
-
-    def __init__(self, snapshot: LoggedSnapshot) -> None:
-        self._snapshot = snapshot
-        self._known: dict[tuple[QueueName, QueueName], tuple[int, int]] = {}
-
-    def of(self, one: QueueName, other: QueueName) -> tuple[int, int]:
-        """Return the places, on the two paths, of the children of the lowest common cohort."""
-        found = self._known.get((one, other))
-        if found is None:
-            path, upward = self._snapshot.path(one), self._snapshot.path(other)
-            at = next(at for at, name in enumerate(path) if name in upward)
-            found = self._known[one, other] = at - 1, upward.index(path[at]) - 1
-        return found
+def _where_paths_meet(
+    snapshot: LoggedSnapshot, one: QueueName, other: QueueName
+) -> tuple[int, int]:
+    """Return the places, on the two paths, of the children of the lowest common cohort."""
+    path, upward = snapshot.path(one), snapshot.path(other)
+    at = next(at for at, name in enumerate(path) if name in upward)
+    return at - 1, upward.index(path[at]) - 1
 
 
 class _Known:
@@ -210,7 +200,6 @@ class RememberedNominations(PlainNominations):
         self._axes = axes
         self._settings = settings
         self._present, self._logged = present, decided_on
-        self._levels = _Levels(self._logged)
         self._flavors: dict[tuple[QueueName, Hashable], Assignment | None] = {}
         self._promised: list[AdmittedWorkload] = []  # that are counted as admitted
         self.begun_at = 0  # how long the log was then; a plan that begins may be taken back
@@ -355,4 +344,4 @@ class RememberedNominations(PlainNominations):
             return None
         if failed.took_any and not self._logged.is_linear(head.queue, failed.lacking[0][0]):
             return None
-        return _FairWatch(self._logged, found, failed, self._levels)
+        return _FairWatch(self._logged, found, failed)

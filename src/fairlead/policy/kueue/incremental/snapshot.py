@@ -36,8 +36,6 @@ class LoggedSnapshot(Snapshot):
         """Take over *snapshot*; *with_ranks*: shares decide which changes matter."""
         vars(self).update(vars(snapshot))
         self._with_ranks = with_ranks
-        self._linear: dict[tuple[QueueName, int], bool] = {}
-        self._at_root: tuple[Change | None, list[int]] = None, []
         self.forget_changes()
 
     def forget_changes(self) -> None:
@@ -54,22 +52,15 @@ class LoggedSnapshot(Snapshot):
 
         So it is where no node on the way retains anything or has a borrowing limit.
         """
-        found = self._linear.get((queue, axis))
-        if found is None:
-            tree, path = self.tree, self.path(queue)[:-1]
-            found = self._linear[queue, axis] = all(
-                not tree.retained_on(name, axis) and tree.borrow_limit_on(name, axis) is None
-                for name in path
-            )
-        return found
+        tree = self.tree
+        return all(
+            not tree.retained_on(name, axis) and tree.borrow_limit_on(name, axis) is None
+            for name in self.path(queue)[:-1]
+        )
 
     def available_at_root(self) -> list[int]:
         """Return what the root has left on each axis, while no search is under way."""
-        last, available = self._at_root
-        if last is not self.log[-1]:
-            available = list(self.tree.available(self.roots[0]))
-            self._at_root = self.log[-1], available
-        return available
+        return list(self.tree.available(self.roots[0]))
 
     def admit(self, admitted: AdmittedWorkload) -> None:
         """Add an admitted workload."""
