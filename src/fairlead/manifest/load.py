@@ -17,6 +17,7 @@ from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document, read_bytes, read_documents
 from fairlead.manifest.text.values import Value
 from fairlead.manifest.translate.assemble import assemble
+from fairlead.manifest.translate.family import OF_FILES, AssemblyRules
 from fairlead.model.collector import paused_collector
 from fairlead.policy.contract import POLICY_NAMES, PolicyName
 
@@ -43,14 +44,15 @@ def load(
     stdin: BinaryIO | None = None,
     texts: Sequence[tuple[str, str]] = (),
     made: Sequence[Document] = (),
+    rules: AssemblyRules = OF_FILES,
 ) -> LoadResult:
     """Read every object in *paths* (files, folders, ``-``) and put the cluster together.
 
     *texts* are read after them, each a name and what a file of that name would hold, and then the
-    documents that were *made*. The rule set
-    is that of the queues in the input, unless *policy* says which; the objects of other rule sets
-    are then left alone. With *strict*, an unknown field is an error. Never raises for what an input
-    holds. Cost: linear in the input.
+    documents that were *made*. The rule set is that of the queues in the input, unless *policy*
+    says which; the objects of other rule sets are then left alone. With *strict*, an unknown field
+    is an error. *rules* say how to take objects that are not complete. Never raises for what an
+    input holds. Cost: linear in the input.
     """
     findings = Findings(strict=strict)
     documents = read_documents(paths, findings, stdin=stdin)
@@ -65,7 +67,7 @@ def load(
     if chosen:
         settings = [each for each in found if isinstance(each, SettingsObject)]
         warn_of_other_sections(settings, chosen, findings)
-    assembled = assemble(chosen, found, findings) if chosen else None
+    assembled = assemble(chosen, found, findings, rules) if chosen else None
     assert findings.has_errors or assembled is not None
     return LoadResult(
         assembled=None if findings.has_errors else assembled,

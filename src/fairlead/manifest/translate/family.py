@@ -68,6 +68,7 @@ class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 OF_FILES: Final = AssemblyRules()
+OF_SCENARIOS: Final = AssemblyRules(makes_pods=False)  # which list all of their work
 OF_A_CLUSTER: Final = AssemblyRules(
     missing_group="waits", missing_claims="wait", queue_totals=False, makes_pods=False
 )

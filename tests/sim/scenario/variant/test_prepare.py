@@ -197,6 +197,16 @@ def test_manifests_must_not_bring_work_of_their_own(tmp_path: Path) -> None:
     ]
 
 
+def test_owners_in_manifests_are_no_work(tmp_path: Path) -> None:
+    owner = "---\n{apiVersion: batch/v1, kind: Job, "
+    owner += "metadata: {name: p, labels: {kai.scheduler/queue: team}}, spec: {template: "
+    owner += "{spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}}}\n"
+    (tmp_path / "queues.yaml").write_text(TWO_QUEUES + owner, encoding="utf-8")
+    work = "work: [{name: w, queue: team, jobs: [{requests: {gpu: 4}, run: 1h}]}]"
+    found = scenario(tmp_path, NODES + "  manifests: [queues.yaml]\n" + indented(work))
+    assert [name for name, _ in times(events(found), Finished, found.spec.start_ms)] == ["w-1"]
+
+
 def test_the_jobs_of_a_trace_come_to_its_queues(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text(
         "job_id,submit_s,run_s,group,gpus\n1,500,3600,x,2\n2,4100,3600,y,3\n3,9000,10,z,1\n",

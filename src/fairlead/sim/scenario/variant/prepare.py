@@ -10,6 +10,7 @@ from fairlead.errors import ManifestError
 from fairlead.manifest.load import LoadResult, load
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path
+from fairlead.manifest.translate.family import OF_SCENARIOS
 from fairlead.model.duration import format_duration
 from fairlead.model.execution.after_plan import let_foreign_pods_leave
 from fairlead.model.state import ClusterState
@@ -51,6 +52,7 @@ def load_variant(
         [manifest_file(folder, name) for name in spec.manifests],
         policy=policy,
         made=[each.document(source) for each in _objects(spec, policy, form, place)],
+        rules=OF_SCENARIOS,
     )
 
 
