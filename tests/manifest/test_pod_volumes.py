@@ -316,3 +316,34 @@ def test_pods_of_one_template_are_one_set_though_their_claims_have_names_of_thei
     assembled, _ = loaded("kai", *NODES, group, *pods, *written("\n---\n".join(texts)))
     (job,) = assembled.state.workloads.values()
     assert [each.pod_names for each in job.pod_sets] == [("a-0", "z-0")]
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+@pytest.mark.parametrize(
+    ("storage_class", "outcome"), [("fast", "n2"), ("slow", UNBOUND.replace("data", "data-db-0"))]
+)
+def test_the_claims_that_a_stateful_set_would_make_are_judged_by_their_class(
+    policy: PolicyName, storage_class: str, outcome: str
+) -> None:
+    template = pod(policy, "")
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {**template["metadata"], "name": "db"},
+        "spec": {
+            "replicas": 1,
+            "template": {
+                "metadata": {"labels": template["metadata"]["labels"]},
+                "spec": template["spec"],
+            },
+            "volumeClaimTemplates": [
+                {"metadata": {"name": "data"}, "spec": {"storageClassName": storage_class}}
+            ],
+        },
+    }
+    classes = [only_in("b"), AT_ONCE, OTHER]
+    found, _ = planned(policy, *NODES, owner, *written("\n---\n".join(classes)))
+    assert list(found.values()) == [outcome]
+    made = [BOUND.replace("name: data", "name: data-db-0"), volume(IN_B)]
+    found, _ = planned(policy, *NODES, owner, *written("\n---\n".join([*classes, *made])))
+    assert list(found.values()) == ["n2"]

@@ -21,7 +21,16 @@ class ClaimSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EphemeralVolume(msgspec.Struct, frozen=True, kw_only=True):
-    """A volume of a pod whose claim is made for that pod alone, and called after both."""
+    """A volume of a pod whose claim is made for that pod alone, and called after both.
+
+    The claims that a StatefulSet makes for its pods, from templates, are called the other way
+    round.
+    """
 
     name: str
     claim: ClaimSpec
+    is_of_set: bool = False
+
+    def claim_name(self, pod: str) -> str:
+        """Return the name of the claim for *pod*."""
+        return f"{self.name}-{pod}" if self.is_of_set else f"{pod}-{self.name}"

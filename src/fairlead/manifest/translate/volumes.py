@@ -154,7 +154,7 @@ class Volumes:
         The first obstacle counts. Claims are taken in an order in which pods of one template have
         the same.
         """
-        made = {f"{pod.name}-{each.name}": each.claim for each in pod.ephemeral_volumes}
+        made = {each.claim_name(pod.name): each.claim for each in pod.ephemeral_volumes}
         reach: dict[Alternatives, None] = {}
         zones: set[tuple[str, tuple[str, ...]]] = set()
         attached: set[tuple[str, str]] = set()
@@ -293,7 +293,7 @@ class Volumes:
 
 
 def _claims_of(pod: PodObject) -> list[str]:
-    made = [f"{pod.name}-{each.name}" for each in pod.ephemeral_volumes]
+    made = [each.claim_name(pod.name) for each in pod.ephemeral_volumes]
     return [f"{pod.namespace}/{name}" for name in (*pod.claims, *made)]
 
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from fairlead.manifest.core.claim_spec import EphemeralVolume
 from fairlead.manifest.core.owners.objects import OwnerObject, PodCounts, PodNames, Role
 from fairlead.manifest.core.owners.read_owner import (
     owner_of,
@@ -10,6 +11,7 @@ from fairlead.manifest.core.owners.read_owner import (
     read_template,
 )
 from fairlead.manifest.core.owners.stable_names import stable_suffix
+from fairlead.manifest.core.read_claim_spec import read_claim_spec
 from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_selector import read_label_selector
 from fairlead.manifest.text.cursor import Cursor
@@ -49,7 +51,15 @@ def read_stateful_set(top: Cursor, metadata: Metadata) -> OwnerObject:
         names=PodNames.INDEXED,
         first_index=read_count(ordinals, "start", 0),
         index_label=ORDINAL_LABEL,
+        claims=tuple(map(_claim, passed_over(top, "spec").items("volumeClaimTemplates"))),
     )
+
+
+def _claim(template: Cursor) -> EphemeralVolume:
+    template.ignore(*template.keys())
+    name = passed_over(template, "metadata").text("name")
+    claim = read_claim_spec(template.mapping("spec"))
+    return EphemeralVolume(name=name, claim=claim, is_of_set=True)
 
 
 def _replicated(
@@ -61,6 +71,7 @@ def _replicated(
     labels: dict[str, str] | None = None,
     first_index: int = 0,
     index_label: str = "",
+    claims: tuple[EphemeralVolume, ...] = (),
 ) -> OwnerObject:
     spec, status = passed_over(top, "spec"), passed_over(top, "status")
     template = read_template(spec, metadata.namespace, labels=labels)
@@ -74,6 +85,7 @@ def _replicated(
         labels=labels or {},
         first_index=first_index,
         index_label=index_label,
+        claims=claims,
     )
     return owner_of(
         top,

@@ -63,5 +63,5 @@ def _made_pod(
         created_ms=owner.created_ms,
         claims=template.claims,
         device_claims=template.device_claims,
-        ephemeral_volumes=spec.ephemeral_volumes,
+        ephemeral_volumes=(*spec.ephemeral_volumes, *role.claims),
     )

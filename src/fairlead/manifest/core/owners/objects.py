@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.manifest.core.claim_spec import EphemeralVolume
 from fairlead.manifest.core.device_claims import DeviceClaimName
 from fairlead.manifest.core.objects import UNIDENTIFIED, Identity, NamespacedObject, Owner
 from fairlead.manifest.core.owners.stable_names import stable_uid
@@ -62,6 +63,7 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
     first_index: int = 0
     stem: str  # of the names of its pods
     names: PodNames = PodNames.INDEXED
+    claims: tuple[EphemeralVolume, ...] = ()  # that the controller makes for each pod
     labels: Mapping[str, str] = NO_LABELS  # that the controller adds to those of the template
     index_label: str = ""  # the label with the index of a pod in its replica; "": none
     replica_label: str = ""  # the label with the index of its replica
