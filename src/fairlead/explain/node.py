@@ -7,14 +7,16 @@ import msgspec
 from fairlead.explain.jobs.nodes import HAVE_ROOM, Free, asked_axes, free_of, free_text
 from fairlead.explain.text.amounts import amount_text
 from fairlead.explain.text.explanation import Explanation, Section
-from fairlead.explain.text.reasons import verb_agrees
+from fairlead.explain.text.reasons import reason_text, verb_agrees
 from fairlead.manifest.translate.directory import PodOnNode
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.node import Node
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, Workload
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.room_defect import part_text
+from fairlead.policy.obstacles import constraint_reason, obstacle_reason
 
 
 class WaitingJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +25,12 @@ class WaitingJob(msgspec.Struct, frozen=True, kw_only=True):
     workload: WorkloadName
     queue: QueueName
     what: str  # goes on after "nodes": lack cpu, have room
+
+
+def barred_text(workload: Workload, pods: Sequence[PodId]) -> str | None:
+    """Return why *pods* can start on no node, whatever is free; None: they can."""
+    reason = obstacle_reason(workload) or constraint_reason(workload, pods, None)
+    return None if reason is None else f"does not matter: {reason_text(reason)}"
 
 
 def explain_node(

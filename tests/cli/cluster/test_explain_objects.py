@@ -172,6 +172,17 @@ def test_the_tables_of_a_node_are_for_people(world: str) -> None:
     assert "  nvidia.com/gpu            4     2" in out
 
 
+def test_a_job_that_can_start_nowhere_finds_no_room(tmp_path: Path) -> None:
+    claim = "  resourceClaims: [{name: g, resourceClaimName: big}]\n  containers"
+    text = pod("odd", 1).replace("  containers", claim)
+    file = write(tmp_path, "odd.yaml", KAI, text)
+    document = json.loads(explained(file, "n1", "-o", "json").out)
+    assert document["answer"] == "n1 is ready; 0 pods are on it; 0 of 1 waiting jobs find room."
+    (what,) = [each["what"] for each in document["waiting"]]
+    assert what.startswith("does not matter: ")
+    assert "resourceClaims: big" in what
+
+
 def test_a_node_needs_no_capacity(world: str) -> None:
     ran = run_cli("explain", "n1", "-f", world, "--capacity", "gpu=2")
     assert ran.exit_code == 2

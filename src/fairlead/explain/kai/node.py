@@ -1,6 +1,6 @@
 """What a node is to the jobs that wait under the KAI rules."""
 
-from fairlead.explain.node import WaitingJob
+from fairlead.explain.node import WaitingJob, barred_text
 from fairlead.policy.kai.api import KaiCycle
 
 
@@ -13,6 +13,6 @@ def waiting_for_node(cycle: KaiCycle, node: str) -> list[WaitingJob]:
             workload = state.workloads[name]
             for pod in cycle.jobs.next_pods(name)[:1]:
                 at = workload.pod_sets.set_index[pod]
-                what = finder.standing(workload, at, node)
+                what = barred_text(workload, [pod]) or finder.standing(workload, at, node)
                 waiting.append(WaitingJob(workload=name, queue=queue, what=what))
     return waiting
