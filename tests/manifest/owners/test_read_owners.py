@@ -114,7 +114,7 @@ READ = {
         (
             "headGroupSpec: {TEMPLATE}, workerGroupSpecs: ["
             "{groupName: big, replicas: 2, numOfHosts: 4, TEMPLATE}, "
-            "{groupName: least, replicas: 0, minReplicas: 1, TEMPLATE}, "
+            "{groupName: least, minReplicas: 1, TEMPLATE}, "
             "{groupName: idle, replicas: 5, suspend: true, TEMPLATE}]"
         ),
         "",
@@ -272,6 +272,14 @@ def test_a_mistake_in_a_template_is_found_at_its_place() -> None:
     OWNER_KINDS["batch", "Job"].read(cursor)
     place = "$.spec.template.spec.containers[0].resources.requests.cpu"
     assert remarks(findings) == [f"error bad-quantity {place}"]
+
+
+def test_more_least_replicas_than_wanted_are_doubtful() -> None:
+    group = "{groupName: g, replicas: 1, minReplicas: 2, TEMPLATE}"
+    text = owner_text("ray.io/v1/RayCluster", f"workerGroupSpecs: [{group}]")
+    cursor, findings = cursor_of(text)
+    OWNER_KINDS["ray.io", "RayCluster"].read(cursor)
+    assert remarks(findings) == ["warning contradiction $.spec.workerGroupSpecs[0].minReplicas"]
 
 
 def test_what_an_owner_says_of_a_gang() -> None:
