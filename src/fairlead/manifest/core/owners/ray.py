@@ -123,8 +123,8 @@ def _workers(
     replicas = read_count(group, "replicas", 0)
     least = read_count(group, "minReplicas", 0)
     if least > replicas and group.has("replicas"):
-        message = f"found at least {least} replicas, and {replicas} wanted; counted as {least}, while Ray "
-        message += "refuses the group"
+        message = f"found at least {least} replicas, and {replicas} wanted; counted as {least}, "
+        message += "while Ray refuses the group"
         group.warn("minReplicas", "contradiction", message, "write no more than replicas")
     is_suspended = bool(group.boolean("suspend", False))
     yield Role(
