@@ -2,7 +2,9 @@
 
 import contextlib
 import io
+import json
 import sys
+from typing import Any
 from unittest import mock
 
 import msgspec
@@ -42,3 +44,9 @@ def run_cli(*arguments: str, stdin: bytes = b"") -> Ran:
             code = leaving.code
     assert isinstance(code, int)
     return Ran(code, out.getvalue(), err.getvalue())
+
+
+def of_shard(text: str) -> Any:
+    """Return the only entry of ``shards[]`` in a JSON document."""
+    (shard,) = json.loads(text)["shards"]
+    return shard

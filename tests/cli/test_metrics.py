@@ -1,6 +1,5 @@
 """``fairlead metrics``: printed, served, and refused."""
 
-import json
 import re
 import socket
 import subprocess
@@ -19,7 +18,7 @@ from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Held
 from tests.cli.kueue_manifests import flavor, queue
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
-from tests.cli.run_cli import run_cli
+from tests.cli.run_cli import of_shard, run_cli
 from tests.shared_folder import ROOT
 from tests.store.scraped import by_label, scraped
 
@@ -207,7 +206,7 @@ def test_plans_and_metrics_see_the_same_past(tmp_path: Path, minute: str, counts
     with UsageStore.open(Path(store)) as writer:
         writer.append([Held(at_ms=NOW_MS, queue=QueueName("training"), amounts=(0, 0, 9_000))])
     asked = ("-f", file, "--usage-source", store, "--now", f"2027-01-15T08:{minute}:00Z")
-    shares = json.loads(run_cli("queues", *asked, "-o", "json").out)
+    shares = of_shard(run_cli("queues", *asked, "-o", "json").out)
     assert shares["usage"]["counts"] is counts
     ran = run_cli("metrics", *asked)
     gpus = {each["name"]: float(each["resources"]["gpu"]["fairShare"]) for each in shares["queues"]}

@@ -14,7 +14,7 @@ from fairlead.manifest.load import load
 from fairlead.store.file.usage_store import UsageStore
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.past_store import NOW, NOW_MS, capacity, held, write_past
-from tests.cli.run_cli import Ran, run_cli
+from tests.cli.run_cli import Ran, of_shard, run_cli
 from tests.shared_folder import ROOT
 
 # 10 GPUs, nothing guaranteed, equal weights, both want all: 5 and 5 without history.
@@ -86,7 +86,7 @@ def test_hours_are_those_of_usage_show(tmp_path: Path) -> None:
     begin = msgspec.structs.replace(held(10, "a", 8), amounts=amounts)
     past = write_past(tmp_path, (capacity(10, 10), begin, held(5, "a", 0), held(0, "b", 0)))
     own = settings(f"{{halfLife: 5h, store: {{path: {past}}}}}")
-    document = json.loads(queues(tmp_path, own, options=("--usage", "-o", "json")).out)
+    document = of_shard(queues(tmp_path, own, options=("--usage", "-o", "json")).out)
     of_a = document["queues"][0]["resources"]
     assert {axis: (each["usedHours"], each["unit"]) for axis, each in of_a.items()} == {
         "gpu": ("40", "GPU-h"),
@@ -137,10 +137,11 @@ def test_programs_get_the_state_of_the_feed(tmp_path: Path, form: str) -> None:
     past = write_past(tmp_path, PAST)
     ran = queues(tmp_path, options=("--usage-source", past, "-o", form))
     document = json.loads(ran.out) if form == "json" else yaml.safe_load(ran.out)
-    usage = document["usage"]
+    (shard,) = document["shards"]
+    usage = shard["usage"]
     assert (usage["state"], usage["counts"], usage["problem"]) == ("fresh", True, None)
     assert (usage["ageMilliseconds"], usage["source"], usage["k"]) == (0, "store", 1.0)
-    gpu = document["queues"][0]["resources"]["gpu"]
+    gpu = shard["queues"][0]["resources"]["gpu"]
     assert (gpu["usedHours"], gpu["decayedHours"], gpu["usage"]) == ("40", "40", 0.4)
     assert (gpu["fairShareWithoutHistory"], gpu["fairShare"]) == ("5", "4")
 
@@ -148,7 +149,7 @@ def test_programs_get_the_state_of_the_feed(tmp_path: Path, form: str) -> None:
 def test_stale_history_does_not_count_and_is_told_once(tmp_path: Path) -> None:
     past = write_past(tmp_path, (capacity(10, 10), held(10, "a", 8), held(1, "a", 0)))
     ran = queues(tmp_path, options=("--usage-source", past, "-o", "json"))
-    document = json.loads(ran.out)
+    document = of_shard(ran.out)
     assert (document["usage"]["state"], document["usage"]["counts"]) == ("stale", False)
     assert document["usage"]["ageMilliseconds"] == 3_600_000
     assert "3600 s old" in document["usage"]["problem"]
@@ -206,10 +207,10 @@ def test_a_record_is_read_once_for_hours_and_shares(
 def test_history_that_does_not_count_leaves_none_of_the_files_own(tmp_path: Path) -> None:
     """The simulation says itself that training used half of the cluster; here the source counts."""
     file = str(ROOT / "examples" / "share-simulation")
-    own = json.loads(run_cli("queues", "-f", file, "-o", "json").out)
+    own = of_shard(run_cli("queues", "-f", file, "-o", "json").out)
     past = write_past(tmp_path, (capacity(10, 10), held(10, "training", 8), held(1, "training", 0)))
     ran = run_cli("queues", "-f", file, "--now", NOW, "-o", "json", "--usage-source", past)
-    stale = json.loads(ran.out)
+    stale = of_shard(ran.out)
     assert (stale["usage"]["state"], stale["usage"]["counts"]) == ("stale", False)
 
     def gpus(document: dict[str, Any], key: str) -> dict[str, object]:
@@ -244,7 +245,7 @@ def test_plan_and_explain_count_history_and_decide_as_before_without(tmp_path: P
     def starts(*options: str) -> list[str]:
         ran = run_cli("plan", "-f", file, "--now", NOW, "-o", "json", *options)
         assert ran.exit_code == 0, ran.err
-        decisions = json.loads(ran.out)["cycles"][0]["decisions"]
+        decisions = of_shard(ran.out)["cycles"][0]["decisions"]
         return [each["workload"] for each in decisions if each["decision"] == "start"]
 
     assert starts() == ["team/ja"]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.past_store import NOW, NOW_MS
-from tests.cli.run_cli import Ran, run_cli
+from tests.cli.run_cli import Ran, of_shard, run_cli
 from tests.store.prometheus_server import exposition, required_program, running, write_past
 from tests.store.scraped import by_label, scraped
 
@@ -63,7 +63,7 @@ def queues(folder: Path, url: str, params: str = "{}", *options: str) -> Ran:
 
 
 def gpu_of(ran: Ran, queue: int) -> dict[str, object]:
-    found = json.loads(ran.out)["queues"][queue]["resources"]["gpu"]
+    found = of_shard(ran.out)["queues"][queue]["resources"]["gpu"]
     keys = ("usedHours", "decayedHours", "usage", "fairShareWithoutHistory", "fairShare")
     return {key: found[key] for key in keys}
 
@@ -71,7 +71,7 @@ def gpu_of(ran: Ran, queue: int) -> dict[str, object]:
 def test_the_address_of_the_config_gives_history_to_the_shard(tmp_path: Path, url: str) -> None:
     """8 GPUs x 300 of 10 x 600 samples: u = 0.4, so a 0.6 and b 1 of 1.6: 3.75 and 6.25."""
     ran = queues(tmp_path, url, "{}", "--usage")
-    usage = json.loads(ran.out)["usage"]
+    usage = of_shard(ran.out)["usage"]
     assert (usage["state"], usage["counts"], usage["source"]) == ("fresh", True, "prometheus")
     assert gpu_of(ran, 0) == {
         "usedHours": "40",
@@ -107,7 +107,7 @@ def test_what_nobody_tells_is_no_silent_zero(tmp_path: Path, url: str, absent: s
         "fairShareWithoutHistory": "5",
         "fairShare": "5",
     }
-    assert json.loads(ran.out)["queues"][0]["resources"]["cpu"]["usage"] == 0.4
+    assert of_shard(ran.out)["queues"][0]["resources"]["cpu"]["usage"] == 0.4
     assert "nvidia.com/gpu" in ran.err
     table = run_cli("queues", "-f", str(tmp_path / "c.yaml"), "--now", NOW, "--usage")
     [line] = [line for line in table.out.splitlines() if line.split()[:2] == ["a", "gpu"]]
@@ -145,4 +145,4 @@ def test_without_the_flag_the_server_is_not_asked(tmp_path: Path) -> None:
     ran = queues(tmp_path, "http://127.0.0.1:1")
     assert ran.exit_code == 0
     assert "past use is configured but was not read" in ran.err
-    assert "usage" not in json.loads(ran.out)
+    assert "usage" not in of_shard(ran.out)

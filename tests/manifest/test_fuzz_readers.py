@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fairlead.cli.output.document import print_document
 from fairlead.errors import ManifestError
-from fairlead.explain.queues.report import report_document
+from fairlead.explain.queues.report import shares_document
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
@@ -105,7 +105,7 @@ def answer_everything(assembled: Assembled) -> None:
     with redirect_stdout(io.StringIO()):
         for form in ("json", "yaml"):
             report = rule_set_of(settings).share_report(state, settings, capacity)
-            print_document(report_document(report, {}), form)
+            print_document(shares_document(report), form)
         for queue in state.tree_order():
             explanation = rule_set_of(settings).explain_queue(state, settings, capacity, queue)
             print_document({"answer": explanation.answer, **explanation.data}, "json")

@@ -15,8 +15,9 @@ from fairlead.cli.input.options import (
     now_option,
     read_capacity,
     reads_manifests,
-    states_or_exit,
+    shards_or_exit,
 )
+from fairlead.cli.input.shards import only_shard, shard_option
 from fairlead.cli.output.progress import SayNews
 from fairlead.cli.past_use import PastUseReader, usage_options, usage_wish
 from fairlead.errors import FairleadError, ManifestError
@@ -55,6 +56,7 @@ def _read_address(
 
 @click.command(epilog=EPILOG)
 @reads_manifests
+@shard_option
 @capacity_option
 @usage_options
 @click.option(
@@ -72,6 +74,7 @@ def command(
     more_files: tuple[str, ...],
     policy: Any,
     strict: bool,
+    shard: str | None,
     capacity: str | None,
     usage: bool,
     usage_source: str | None,
@@ -84,7 +87,9 @@ def command(
     """
 
     def load() -> LoadResult:
-        return load_files(files, more_files, policy, strict=strict)
+        return load_files(
+            files, more_files, policy, strict=strict, shard=shard, every_shard=shard is None
+        )
 
     if listen is not None:
         _check_serving((*files, *more_files), context)
@@ -101,7 +106,8 @@ def command(
         ]
 
     with closing(PastUseReader(wish, in_background=listen is not None)) as past:
-        (assembled,) = states_or_exit(load())
+        (shards,) = shards_or_exit(load())
+        assembled = only_shard(shards, "the scheduler of each shard has metrics of its own")
         first = families(assembled, now)
         if listen is not None:
             _serve(listen, first, lambda: _read_again(load, families))

@@ -82,6 +82,11 @@ def queue_named(state: ClusterState, text: str) -> QueueName:
     raise _nothing_named(text, (*known, *state.workloads))
 
 
+def suggestion(state: ClusterState, text: str) -> str:
+    """Return which queue or job may have been meant; "": none has such a name."""
+    return printable(did_you_mean(text, {*state.tree_order(), *state.workloads}))
+
+
 def job_named(state: ClusterState, text: str) -> WorkloadName | None:
     """Return the job that *text* names; None if there is none.
 

@@ -13,6 +13,7 @@ class Assembled(msgspec.Struct, frozen=True, kw_only=True):
     state: ClusterState
     settings: Settings
     directory: ObjectDirectory
+    shard: str | None = None  # its name, where the input has shards
 
     @property
     def policy(self) -> PolicyName:

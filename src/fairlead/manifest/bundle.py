@@ -1,6 +1,6 @@
 """What a rule set brings to the reading of manifests: its kinds, its settings, its translation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -56,8 +56,16 @@ class SettingsSection(msgspec.Struct, frozen=True, kw_only=True):
     read: Callable[[Cursor], Any]
 
 
+def no_shards(_: Iterable[Object]) -> Sequence[str]:
+    """Return no shard: every input is one state."""
+    return ()
+
+
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is special to one rule set when manifests are read."""
+    """All that is special to one rule set when manifests are read.
+
+    ``shards`` returns the names of the shards among objects, each of which is a state of its own.
+    """
 
     policy: PolicyName
     queues: str  # which objects are its queues, for people
@@ -65,3 +73,4 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     untyped: UntypedDocument | None = None
     section: SettingsSection
     family: type[Family[Any]]
+    shards: Callable[[Iterable[Object]], Sequence[str]] = no_shards

@@ -82,9 +82,13 @@ class Findings:
     the memory nor hide an error behind warnings. The others are counted.
     """
 
-    def __init__(self, *, strict: bool = False) -> None:
-        """Start with none; *strict* makes an error of every unknown field."""
+    def __init__(self, *, strict: bool = False, after_errors: bool = False) -> None:
+        """Start with none; *strict* makes an error of every unknown field.
+
+        *after_errors*: an earlier part of the run had errors, so that all of it is refused.
+        """
         self._strict = strict
+        self._after_errors = after_errors
         self._kept: list[Finding] = []
         self._different: set[Finding] = set()
         self._made: dict[Severity, int] = {"error": 0, "warning": 0, "advice": 0}
@@ -122,6 +126,31 @@ class Findings:
             self._different.add(finding)
         self._made[severity] += 1
 
+    def continued(self) -> "Findings":
+        """Return findings about a part of the run: none so far, but the errors before count."""
+        return Findings(strict=self._strict, after_errors=self.has_errors)
+
+    def take_new(self, part: "Findings") -> None:
+        """Take in what was found about a part of the run, but for what is known already."""
+        known = set(self._kept)
+        for each in part:
+            if each not in known:
+                self.add(
+                    each.severity,
+                    each.code,
+                    file=each.file,
+                    line=each.line,
+                    path=each.path,
+                    message=each.message,
+                    fix=each.fix,
+                )
+        for severity, count in part.made().items():
+            self._made[severity] += count - sum(each.severity == severity for each in part)
+
+    def made(self) -> dict[Severity, int]:
+        """Return how many remarks of each severity were made, kept or not."""
+        return dict(self._made)
+
     def keeps(self, severity: Severity, code: str) -> bool:
         """Whether such a remark would be kept; if not, its details need not be worked out."""
         return self._made[self._counted_as(severity, code)] < MAX_FINDINGS
@@ -129,7 +158,7 @@ class Findings:
     @property
     def has_errors(self) -> bool:
         """Whether any remark, kept or not, was an error."""
-        return self._made["error"] > 0
+        return self._after_errors or self._made["error"] > 0
 
     @property
     def kept_count(self) -> int:

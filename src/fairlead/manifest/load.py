@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
 from fairlead.errors import Finding
 from fairlead.manifest.assembled import Assembled
@@ -15,6 +16,8 @@ from fairlead.manifest.generated_names import name_generated
 from fairlead.manifest.kinds import Identified, identify, warn_of_other_sections
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document, read_bytes, read_documents
+from fairlead.manifest.text.path import quote
+from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import Value
 from fairlead.manifest.translate.assemble import assemble
 from fairlead.manifest.translate.family import OF_FILES, AssemblyRules
@@ -23,16 +26,23 @@ from fairlead.policy.contract import POLICY_NAMES, PolicyName
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an input. ``assembled`` is None exactly when some finding is an error.
+    """What became of an input.
 
+    ``shards`` is empty exactly when some finding is an error. Where the rule set knows no shards,
+    there is one without a name.
     ``read`` and ``left_alone`` say how many objects of each kind there were.
     """
 
-    assembled: Assembled | None
+    shards: tuple[Assembled, ...]
     findings: tuple[Finding, ...]
     omitted: int  # findings beyond the bound, which are only counted
     read: Mapping[str, int]
     left_alone: Mapping[str, int]
+
+    @property
+    def assembled(self) -> Assembled | None:
+        """The first shard; None: some finding is an error."""
+        return self.shards[0] if self.shards else None
 
 
 @paused_collector()
@@ -45,14 +55,17 @@ def load(
     texts: Sequence[tuple[str, str]] = (),
     made: Sequence[Document] = (),
     rules: AssemblyRules = OF_FILES,
+    shard: str | None = None,
+    every_shard: bool = False,
 ) -> LoadResult:
     """Read every object in *paths* (files, folders, ``-``) and put the cluster together.
 
     *texts* are read after them, each a name and what a file of that name would hold, and then the
     documents that were *made*. The rule set is that of the queues in the input, unless *policy*
     says which; the objects of other rule sets are then left alone. With *strict*, an unknown field
-    is an error. *rules* say how to take objects that are not complete. Never raises for what an
-    input holds. Cost: linear in the input.
+    is an error. *rules* say how to take objects that are not complete. Of several shards, the one
+    of the name *shard* counts, or *every_shard*, else the first. Never raises for what an input
+    holds. Cost: linear in the input, for each shard.
     """
     findings = Findings(strict=strict)
     documents = read_documents(paths, findings, stdin=stdin)
@@ -67,14 +80,53 @@ def load(
     if chosen:
         settings = [each for each in found if isinstance(each, SettingsObject)]
         warn_of_other_sections(settings, chosen, findings)
-    assembled = assemble(chosen, found, findings, rules) if chosen else None
-    assert findings.has_errors or assembled is not None
+    shards: tuple[Assembled, ...] = ()
+    if chosen:
+        names = BUNDLES[chosen].shards(found)
+        wanted: Sequence[str | None] = names if every_shard and names else (None,)
+        if shard is not None:
+            wanted = (shard,) if shard in names else ()
+            if not wanted:
+                _report_no_shard(shard, names, paths[0] if paths else "-", findings)
+        shards = _assemble_each(chosen, found, wanted, names, findings, rules)
+    assert findings.has_errors or shards
     return LoadResult(
-        assembled=None if findings.has_errors else assembled,
+        shards=() if findings.has_errors else shards,
         findings=_by_place(findings),
         omitted=findings.omitted,
         read=dict(sorted(read.items())),
         left_alone=dict(sorted(left_alone.items())),
+    )
+
+
+def _assemble_each(
+    policy: PolicyName,
+    objects: Sequence[Object],
+    wanted: Sequence[str | None],
+    names: Sequence[str],
+    findings: Findings,
+    rules: AssemblyRules,
+) -> tuple[Assembled, ...]:
+    """Put each shard together. What is found in several of them is reported once."""
+    shards: list[Assembled] = []
+    for shard in wanted:
+        part = findings.continued() if len(wanted) > 1 else findings
+        found = assemble(policy, objects, part, replace(rules, shard=shard))
+        if part is not findings:
+            findings.take_new(part)
+        if found is not None:
+            shards.append(replace(found, shard=shard or next(iter(names), None)))
+    return tuple(shards)
+
+
+def _report_no_shard(name: str, known: Sequence[str], file: str, findings: Findings) -> None:
+    expected = f"expected one of: {', '.join(known)}" if known else "and the input has none"
+    findings.add(
+        "error",
+        "missing-reference",
+        file=file,
+        message=f"found no SchedulingShard {quote(name)}, {expected}",
+        fix=did_you_mean(name, known) or "leave --shard out, or correct the name",
     )
 
 

@@ -1,8 +1,6 @@
 """Claims for devices (DRA): those of running pods count, and a pod that waits is not judged."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,7 @@ from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import QueueName
 from tests.cli.manifests import NODE, kai_queue, write
-from tests.cli.run_cli import run_cli
+from tests.cli.run_cli import of_shard, run_cli
 from tests.manifest.yaml_text import cursor_of, remarks
 
 POD = """
@@ -95,7 +93,7 @@ def pod(name: str, *, names: str = "", node: str = "") -> str:
 
 def gpus_of_queue(file: str) -> tuple[str, str]:
     """Return what is allocated to the queue, and what it requests."""
-    document: Any = json.loads(run_cli("queues", "-f", file, "-o", "json").out)
+    document = of_shard(run_cli("queues", "-f", file, "-o", "json").out)
     (queue,) = document["queues"]
     gpu = queue["resources"]["gpu"]
     return gpu["allocated"], gpu["requested"]
@@ -137,7 +135,7 @@ def test_a_pod_that_waits_is_unknown_with_its_claim_named(tmp_path: Path) -> Non
         pod("c"),
     )
     ran = run_cli("plan", "-f", file, "-o", "json")
-    (cycle,) = json.loads(ran.out)["cycles"]
+    (cycle,) = of_shard(ran.out)["cycles"]
     decided = {each["workload"]: each for each in cycle["decisions"]}
     assert decided.keys() == {"team/pod/b", "team/pod/c"}
     assert decided["team/pod/b"]["decision"] == "unknown"

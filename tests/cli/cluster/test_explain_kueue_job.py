@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.kueue_manifests import FAIR, flavor, queue, workload
 from tests.cli.manifests import write
-from tests.cli.run_cli import run_cli
+from tests.cli.run_cli import of_shard, run_cli
 from tests.shared_folder import ROOT
 
 EXAMPLE = str(ROOT / "examples" / "kueue")
@@ -318,7 +318,7 @@ def test_a_job_that_never_was_is_not_found() -> None:
 
 def test_every_job_of_the_example_can_be_explained_in_every_form() -> None:
     ran = run_cli("plan", "-f", EXAMPLE, *NOW, "-o", "json")
-    decisions = json.loads(ran.out)["cycles"][0]["decisions"]
+    decisions = of_shard(ran.out)["cycles"][0]["decisions"]
     for name in {each["workload"] for each in decisions}:
         found = json.loads(run_cli("explain", name, "-f", EXAMPLE, *NOW, "-o", "json").out)
         assert found["decisions"] == [each for each in decisions if each["workload"] == name]

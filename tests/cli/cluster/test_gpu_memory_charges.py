@@ -1,11 +1,10 @@
 """A pod that asks for memory of a GPU costs the same, started in a plan or read as running."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tests.cli.manifests import kai_queue, write
-from tests.cli.run_cli import run_cli
+from tests.cli.run_cli import of_shard, run_cli
 
 # The small node has no room for a pod, but 10,000 MiB are all of its device: so much of a whole
 # one counts while a pod waits. On the large node it is 10,000 / 40,000 = 0.25.
@@ -49,7 +48,7 @@ def decisions(file: str, *options: str) -> list[list[dict[str, Any]]]:
     """Return the decisions of each cycle."""
     ran = run_cli("plan", "-f", file, "-o", "json", *options)
     assert ran.exit_code == 0, ran.err
-    return [cycle["decisions"] for cycle in json.loads(ran.out)["cycles"]]
+    return [cycle["decisions"] for cycle in of_shard(ran.out)["cycles"]]
 
 
 def test_cycles_charge_a_pod_as_reading_it_where_it_runs_does(tmp_path: Path) -> None:

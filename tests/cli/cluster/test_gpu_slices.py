@@ -1,6 +1,5 @@
 """Slices of GPUs (MIG) in KAI's quotas: a node has them by name, a queue counts GPUs for them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 
 from fairlead.manifest.kai.notation import mig_devices
 from tests.cli.manifests import kai_queue, pod_group, write
-from tests.cli.run_cli import run_cli
+from tests.cli.run_cli import of_shard, run_cli
 
 NODE = """
 apiVersion: v1
@@ -31,14 +30,14 @@ def on_node(job: str) -> str:
 
 def shares(file: str) -> dict[str, Any]:
     """Return the numbers of GPUs of each queue, and the capacity."""
-    document = json.loads(run_cli("queues", "-f", file, "-o", "json").out)
+    document = of_shard(run_cli("queues", "-f", file, "-o", "json").out)
     found = {each["name"]: each["resources"]["gpu"] for each in document["queues"]}
     return {**found, "capacity": document["capacity"]["gpu"]}
 
 
 def decided(file: str) -> dict[str, str]:
     """Return the decision about each job with the code of its reason."""
-    (cycle,) = json.loads(run_cli("plan", "-f", file, "-o", "json", *NOW).out)["cycles"]
+    (cycle,) = of_shard(run_cli("plan", "-f", file, "-o", "json", *NOW).out)["cycles"]
     return {
         each["workload"]: f"{each['decision']} {each['reason']['code']}"
         for each in cycle["decisions"]

@@ -1,13 +1,12 @@
 """What the commands say of jobs that Fairlead cannot judge: the answer is incomplete, and why."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.kueue_manifests import flavor, queue, workload
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
-from tests.cli.run_cli import run_cli
+from tests.cli.run_cli import of_shard, run_cli
 
 CLAIM = "  schedulerName: kai-scheduler\n  resourceClaims: [{name: gpu, resourceClaimName: gpu}]"
 TOPOLOGY = "topologyRequest: {required: rack}"
@@ -37,7 +36,7 @@ def test_the_summary_of_a_plan_says_that_it_is_incomplete_and_why(cluster: str) 
 
 
 def test_programs_read_the_kind_and_the_summary(cluster: str) -> None:
-    (cycle,) = json.loads(run_cli("plan", "-f", cluster, "-o", "json").out)["cycles"]
+    (cycle,) = of_shard(run_cli("plan", "-f", cluster, "-o", "json").out)["cycles"]
     assert cycle["incomplete"] == {
         "jobs": ["team/a", "team/b"],
         "constraints": {"resourceClaims": 2},
@@ -51,7 +50,7 @@ def test_programs_read_the_kind_and_the_summary(cluster: str) -> None:
 def test_a_plan_without_such_jobs_is_complete(tmp_path: Path) -> None:
     file = write(tmp_path, "c.yaml", NODE, kai_queue("q", quota=30), pod_group("c", "q", 10))
     assert "incomplete" not in run_cli("plan", "-f", file).out
-    (cycle,) = json.loads(run_cli("plan", "-f", file, "-o", "json").out)["cycles"]
+    (cycle,) = of_shard(run_cli("plan", "-f", file, "-o", "json").out)["cycles"]
     assert cycle["incomplete"] is None
 
 
@@ -67,7 +66,7 @@ def test_plans_end_where_nothing_but_such_jobs_is_left(cluster: str) -> None:
 def test_queues_say_that_such_jobs_count_as_requested(cluster: str) -> None:
     ran = run_cli("queues", "-f", cluster)
     assert ran.out.splitlines()[-1] == f"{INCOMPLETE}: what they request is in the numbers"
-    document = json.loads(run_cli("queues", "-f", cluster, "-o", "json").out)
+    document = of_shard(run_cli("queues", "-f", cluster, "-o", "json").out)
     assert document["incomplete"]["constraints"] == {"resourceClaims": 2}
     (of_queue,) = [each for each in document["queues"] if each["name"] == "q"]
     assert of_queue["resources"]["gpu"]["requested"] == "30"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.kueue_manifests import flavor, queue, workload
 from tests.cli.manifests import write
-from tests.cli.run_cli import Ran, run_cli
+from tests.cli.run_cli import Ran, of_shard, run_cli
 
 CHECKS = """
   admissionChecks:
@@ -36,7 +36,7 @@ def ran(folder: Path, *arguments: str, world: tuple[str, ...] = WORLD) -> Ran:
 
 
 def test_reserved_quota_is_used_and_not_admitted(tmp_path: Path) -> None:
-    (entry,) = json.loads(ran(tmp_path, "queues", "-o", "json").out)["queues"]
+    (entry,) = of_shard(ran(tmp_path, "queues", "-o", "json").out)["queues"]
     counts = [entry[f"{each}Workloads"] for each in ("reserving", "admitted", "pending")]
     assert counts == [2, 1, 1]
     assert entry["resources"]["cold/cpu"]["allocated"] == "5"  # 2 + 3
@@ -76,7 +76,7 @@ def test_without_a_word_about_admission_the_checks_decide(
     tmp_path: Path, status: str, is_awaiting: bool
 ) -> None:
     world = (*WORLD[:2], workload("one", "a", 1, has="cold") + status)
-    (entry,) = json.loads(ran(tmp_path, "queues", "-o", "json", world=world).out)["queues"]
+    (entry,) = of_shard(ran(tmp_path, "queues", "-o", "json", world=world).out)["queues"]
     assert entry["admittedWorkloads"] == 1 - is_awaiting
 
 

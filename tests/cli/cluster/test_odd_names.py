@@ -3,13 +3,12 @@ r"""Names with line breaks and escape codes: shown as ``\n`` and ``\u001b``, nev
 Kubernetes refuses such names and validate warns, but a file can hold them.
 """
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.manifests import NODE, kai_queue, write
-from tests.cli.run_cli import run_cli
+from tests.cli.run_cli import of_shard, run_cli
 
 QUEUE, SHOWN_QUEUE = r'"a\u001b[31m\u202e"', r"a\u001b[31m\u202e"
 SHOWN_JOB = r"j\nk"
@@ -67,6 +66,6 @@ def test_an_error_shows_them(world: str) -> None:
 
 
 def test_documents_hold_them_as_they_are(world: str) -> None:
-    document = json.loads(run_cli("plan", "-f", world, "-o", "json").out)
+    document = of_shard(run_cli("plan", "-f", world, "-o", "json").out)
     (decision,) = document["cycles"][0]["decisions"]
     assert (decision["workload"], decision["queue"]) == ("team/pod/j\nk", "a\x1b[31m\u202e")

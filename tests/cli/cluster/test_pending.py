@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.cli.manifests import NODE, kai_queue, write
-from tests.cli.run_cli import Ran, run_cli
+from tests.cli.run_cli import Ran, of_shard, run_cli
 from tests.shared_folder import ROOT
 
 QUEUES = """
@@ -235,7 +235,7 @@ def test_the_tree_counts_as_many_as_the_line_has(tmp_path: Path) -> None:
     file = write(
         tmp_path, "c.yaml", QUEUES.format(stop_local_queue="Hold", stop_cluster_queue="None"), *LINE
     )
-    queues = json.loads(run_cli("queues", "-f", file, "-o", "json").out)["queues"]
+    queues = of_shard(run_cli("queues", "-f", file, "-o", "json").out)["queues"]
     counts = {
         each["name"]: (each["admittedWorkloads"], each["pendingWorkloads"]) for each in queues
     }

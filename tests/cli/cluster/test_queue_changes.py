@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.kueue_manifests import flavor, queue, workload
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
-from tests.cli.run_cli import run_cli
+from tests.cli.run_cli import of_shard, run_cli
 
 NOW = ("--now", "2026-11-16T09:00:00Z")
 
@@ -74,7 +74,8 @@ def test_who_would_no_longer_be_evicted_is_told_with_the_reason_that_is_gone(
 def test_programs_get_the_decisions_of_both_sides(files: list[str]) -> None:
     document = json.loads(run_cli("queues", *files, *NOW, "-o", "json").out)
     assert document["kind"] == "QueueShareChanges"
-    small, hungry = document["decisions"]
+    (shard,) = document["shards"]
+    small, hungry = shard["decisions"]
     assert (small["workload"], small["queue"]) == ("team/small", "a")
     assert small["old"] == {"outcome": "keep", "decisions": []}
     assert small["new"]["outcome"] == "evict"
@@ -84,10 +85,10 @@ def test_programs_get_the_decisions_of_both_sides(files: list[str]) -> None:
 
 def test_each_side_is_what_plan_says_of_it(files: list[str]) -> None:
     _, common, _, old, new = files
-    document = json.loads(run_cli("queues", *files, *NOW, "-o", "json").out)
+    document = of_shard(run_cli("queues", *files, *NOW, "-o", "json").out)
     for side, file in (("old", old), ("new", new)):
         ran = run_cli("plan", "-f", common, "-f", file, *NOW, "-o", "json")
-        (cycle,) = json.loads(ran.out)["cycles"]
+        (cycle,) = of_shard(ran.out)["cycles"]
         compared = [each for change in document["decisions"] for each in change[side]["decisions"]]
         assert compared == cycle["decisions"]
 
@@ -104,7 +105,7 @@ def test_where_one_side_cannot_be_planned_a_note_says_so(tmp_path: Path, form: s
     assert ran.exit_code == 0, ran.err
     assert f"{NOTE}{new}: the input has no pods, only what queues ask for" in ran.err
     if form == "json":
-        assert json.loads(ran.out)["decisions"] is None
+        assert of_shard(ran.out)["decisions"] is None
     else:
         assert "decision" not in ran.out
 
@@ -154,7 +155,7 @@ def test_the_time_decides_where_a_plan_looks_at_it(tmp_path: Path) -> None:
     for hour in ("08:30", "09:30"):
         now = f"2026-11-16T{hour}:00Z"
         ran = run_cli("queues", "-f", common, "--diff", old, new, "--now", now, "-o", "json")
-        changes = json.loads(ran.out)["decisions"]
+        changes = of_shard(ran.out)["decisions"]
         outcomes[hour] = [(each["workload"], each["new"]["outcome"]) for each in changes]
     assert outcomes == {
         "08:30": [],

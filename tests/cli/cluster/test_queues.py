@@ -10,7 +10,7 @@ import yaml
 from fairlead.cli.input.options import read_standard_input
 from fairlead.errors import FairleadError
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
-from tests.cli.run_cli import run_cli
+from tests.cli.run_cli import of_shard, run_cli
 
 # Of 10 GPUs a is guaranteed 2 and b 4; the other 4 go 1:3 by weight.
 CLUSTER = (
@@ -55,10 +55,12 @@ def test_programs_get_exact_quantities(tmp_path: Path, form: str) -> None:
     document = json.loads(ran.out) if form == "json" else yaml.safe_load(ran.out)
     assert document["kind"] == "QueueShares"
     assert document["policy"] == "kai"
-    assert document["capacity"] == {"cpu": "64", "memory": "256Gi", "gpu": "10"}
-    names = [queue["name"] for queue in document["queues"]]
+    (shard,) = document["shards"]
+    assert shard["name"] is None
+    assert shard["capacity"] == {"cpu": "64", "memory": "256Gi", "gpu": "10"}
+    names = [queue["name"] for queue in shard["queues"]]
     assert names == ["a", "b"]
-    gpu = document["queues"][0]["resources"]["gpu"]
+    gpu = shard["queues"][0]["resources"]["gpu"]
     assert gpu == {
         "weight": "1",
         "guaranteed": "2",
@@ -78,7 +80,7 @@ def test_capacity_stands_in_for_nodes(tmp_path: Path) -> None:
     assert without.exit_code == 1
     assert "--capacity" in without.err
     ran = run_cli("queues", "-f", file, "--capacity", "gpu=18", "-o", "json")
-    shares = [queue["resources"]["gpu"] for queue in json.loads(ran.out)["queues"]]
+    shares = [queue["resources"]["gpu"] for queue in of_shard(ran.out)["queues"]]
     assert [share["fairShare"] for share in shares] == ["9", "9"]
 
 
@@ -115,7 +117,7 @@ def test_diff_says_when_the_capacity_differs(tmp_path: Path) -> None:
     assert ran.out.startswith(
         "capacity: cpu 64, memory 256Gi, gpu 10 -> cpu 64, memory 256Gi, gpu 12"
     )
-    document = json.loads(run_cli("queues", "-f", common, "--diff", old, new, "-o", "json").out)
+    document = of_shard(run_cli("queues", "-f", common, "--diff", old, new, "-o", "json").out)
     assert document["capacity"]["new"]["gpu"] == "12"
 
 
@@ -123,14 +125,14 @@ def test_diff_of_equal_objects_is_empty(tmp_path: Path) -> None:
     file = write(tmp_path, "c.yaml", *CLUSTER)
     ran = run_cli("queues", "--diff", file, file)
     assert ran.out == "no queue's numbers differ\n\nno job's decision differs\n"
-    document = json.loads(run_cli("queues", "--diff", file, file, "-o", "json").out)
+    document = of_shard(run_cli("queues", "--diff", file, file, "-o", "json").out)
     assert (document["changes"], document["decisions"]) == ([], [])
 
 
 def test_diff_for_programs_names_the_number_and_both_values(tmp_path: Path) -> None:
     old = write(tmp_path, "old.yaml", *CLUSTER)
     new = write(tmp_path, "new.yaml", *CLUSTER[:2], *CLUSTER[3:4])
-    changes = json.loads(run_cli("queues", "--diff", old, new, "-o", "json").out)["changes"]
+    changes = of_shard(run_cli("queues", "--diff", old, new, "-o", "json").out)["changes"]
     expected = {
         "queue": "a",
         "fate": "changed",
@@ -202,7 +204,7 @@ def test_share_simulator_bodies_are_read(tmp_path: Path) -> None:
     }
     ran = run_cli("queues", "-f", write(tmp_path, "body.json", json.dumps(body)), "-o", "json")
     assert ran.exit_code == 0, ran.err
-    shares = [queue["resources"]["gpu"] for queue in json.loads(ran.out)["queues"]]
+    shares = [queue["resources"]["gpu"] for queue in of_shard(ran.out)["queues"]]
     assert [share["fairShare"] for share in shares] == ["3", "7"]
 
 

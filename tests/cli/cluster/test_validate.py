@@ -95,7 +95,7 @@ def test_an_error_after_very_many_warnings_refuses_and_is_shown(tmp_path: Path) 
 
 def test_refusing_never_goes_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever the bound hides, its count is printed."""
-    silent = LoadResult(assembled=None, findings=(), omitted=3, read={}, left_alone={})
+    silent = LoadResult(shards=(), findings=(), omitted=3, read={}, left_alone={})
     with pytest.raises(click.exceptions.Exit):
         states_or_exit(silent)
     assert capsys.readouterr().err == "and 3 more that are not shown\n"

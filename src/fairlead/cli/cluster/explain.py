@@ -14,9 +14,10 @@ from fairlead.cli.input.options import (
     output_option,
     read_capacity,
     reads_manifests,
-    states_or_exit,
+    shards_or_exit,
     with_faithfulness,
 )
+from fairlead.cli.input.shards import shard_option, shard_with
 from fairlead.cli.output.table import table_text, wrapped
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
 from fairlead.explain.jobs.object import explain_object, object_title
@@ -45,6 +46,7 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("name", metavar="QUEUE|JOB|OBJECT")
 @reads_manifests
+@shard_option
 @capacity_option
 @now_option
 @usage_options
@@ -56,6 +58,7 @@ def command(
     more_files: tuple[str, ...],
     policy: Any,
     strict: bool,
+    shard: str | None,
     capacity: str | None,
     now: int,
     usage: bool,
@@ -74,7 +77,9 @@ def command(
     for the jobs that it is a part of. KIND/NAME, such as pod/lab/train-0, chooses among several
     of one name.
     """
-    (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
+    loaded = load_files(files, more_files, policy, strict=strict, shard=shard, every_shard=True)
+    (shards,) = shards_or_exit(loaded)
+    assembled = shard_with(shards, name)
     settings = with_faithfulness(assembled.settings, faithful=faithful)
     given = read_capacity(capacity, assembled)
     named = find_named(assembled, name)
@@ -99,6 +104,7 @@ def command(
     document: dict[str, object] = {
         "apiVersion": "fairlead/v1",
         "kind": kind,
+        "shard": assembled.shard,
         "rules": rules.rules_document(settings),
     }
     if isinstance(named, NamedJobs) and named.via is not None:

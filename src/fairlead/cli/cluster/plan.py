@@ -1,7 +1,7 @@
 """``fairlead plan``: which jobs start now and where, which wait, and exactly why."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import click
 
@@ -12,15 +12,23 @@ from fairlead.cli.input.options import (
     now_option,
     output_option,
     reads_manifests,
-    states_or_exit,
+    shards_or_exit,
     with_faithfulness,
 )
+from fairlead.cli.input.shards import ask_each, by_shard, print_each, shard_option
 from fairlead.cli.output.table import table_text
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
 from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.explain.plan.incomplete import incomplete_text, unjudged_in
-from fairlead.explain.plan.report import PlanRow, decision_documents, plan_document, plan_rows
+from fairlead.explain.plan.report import (
+    PlanRow,
+    cycles_document,
+    decision_documents,
+    plan_document,
+    plan_rows,
+)
 from fairlead.explain.rule_set import rule_set_of
+from fairlead.manifest.assembled import Assembled
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import make_policy
@@ -31,12 +39,14 @@ Examples:
   fairlead plan -f cluster/ --cycles 10
   fairlead plan -f cluster/ --usage
   fairlead plan -f cluster/ --now 2026-11-16T09:00:00Z
+  fairlead plan -f cluster/ --shard gpu-pool
   kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead plan -f - -o json
 """
 
 
 @click.command(epilog=EPILOG)
 @reads_manifests
+@shard_option
 @click.option(
     "--cycles",
     type=click.IntRange(min=1),
@@ -54,6 +64,7 @@ def command(
     more_files: tuple[str, ...],
     policy: Any,
     strict: bool,
+    shard: str | None,
     cycles: int,
     now: int,
     usage: bool,
@@ -67,34 +78,50 @@ def command(
     rules of the scheduler, without its known mistakes; with --faithful, exactly as it does. The
     first line says which. Nothing is changed anywhere.
     """
-    (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
-    state = assembled.state
-    check_plannable(assembled)
-    let_past_count(assembled, usage_wish(usage, usage_source, now))
-    settings = with_faithfulness(assembled.settings, faithful=faithful)
-    planner, rules = make_policy(settings), rule_set_of(settings)
+    loaded = load_files(files, more_files, policy, strict=strict, shard=shard, every_shard=True)
+    (shards,) = shards_or_exit(loaded)
+    wish = usage_wish(usage, usage_source, now)
+
+    def cycles_of(one: Assembled) -> Iterator[Planned]:
+        check_plannable(one)
+        let_past_count(one, wish)
+        planner = make_policy(with_faithfulness(one.settings, faithful=faithful))
+        return (Planned(one, plan) for plan in plan_cycles(planner, one.state, now, cycles))
+
+    answers = ask_each(by_shard(shards), cycles_of)
+    settings = with_faithfulness(shards[0].settings, faithful=faithful)
+    rules = rule_set_of(settings)
     if output in ("table", "wide"):
         wide = output == "wide"
         click.echo(f"{rules.rules_text(settings)}\n")
-        where = rules.places_title
-        _print_tables(state, plan_cycles(planner, state, now, cycles), cycles, where, wide=wide)
+        print_each(answers, lambda found: _print_tables(found, cycles, wide=wide))
         return
     from fairlead.cli.output.document import print_document
 
-    plans = [
-        (plan, decision_documents(state, plan.decisions))
-        for plan in plan_cycles(planner, state, now, cycles)
-    ]
-    print_document(plan_document(rules.rules_document(settings), plans), output)
+    documents = [each.document(_cycles_document) for each in answers]
+    print_document(plan_document(rules.rules_document(settings), documents), output)
 
 
-def _print_tables(
-    state: ClusterState, plans: Iterable[Plan], cycles: int, where: str, *, wide: bool
-) -> None:
-    for number, plan in enumerate(plans, start=1):
-        if cycles > 1:
+class Planned(NamedTuple):
+    """A shard, whose state is as before the plan for as long as the next one is not asked for."""
+
+    shard: Assembled
+    plan: Plan
+
+
+def _cycles_document(cycles: Iterable[Planned]) -> dict[str, object]:
+    """Return the entries of the cycles; names are those of the time of each plan."""
+    return cycles_document(
+        (plan, decision_documents(shard.state, plan.decisions)) for shard, plan in cycles
+    )
+
+
+def _print_tables(cycles: Iterable[Planned], most: int, *, wide: bool) -> None:
+    for number, (shard, plan) in enumerate(cycles, start=1):
+        if most > 1:
             click.echo(f"{'' if number == 1 else chr(10)}cycle {number}\n")
-        click.echo(_table(state, plan, where, wide=wide))
+        where = rule_set_of(shard.settings).places_title
+        click.echo(_table(shard.state, plan, where, wide=wide))
 
 
 def _table(state: ClusterState, plan: Plan, where: str, *, wide: bool) -> str:

@@ -1,11 +1,13 @@
 """What a change of the objects does, to queues and to jobs, as a table or for programs."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
 
 from fairlead.cli.input.options import check_plannable, with_faithfulness
+from fairlead.cli.input.shards import Answered, print_each
 from fairlead.cli.output.table import table_text
 from fairlead.errors import FairleadError
 from fairlead.explain.plan.diff import (
@@ -30,29 +32,50 @@ class Side(NamedTuple):
     report: ShareReport
 
 
-def print_changes(
-    old: Side, new: Side, now_ms: int, output: str, *, has_own_capacity: bool
-) -> None:
-    """Print what differs between the two: numbers of queues, then decisions about jobs.
+class Changes(NamedTuple):
+    """What differs between the two; ``plans`` is None where not both can be planned."""
 
-    Decisions are compared where both can be planned, as of *now_ms*; else a note says why not.
+    old: Side
+    new: Side
+    shares: list[Change]
+    plans: tuple[Planned, Planned] | None
+
+
+def changes_between(old: Side, new: Side, now_ms: int, *, has_own_capacity: bool) -> Changes:
+    """Compare the numbers of queues, and the decisions about jobs as of *now_ms*.
+
+    Decisions are compared where both can be planned; else a note says why not.
     """
     obstacle = _obstacle(old, new, has_own_capacity=has_own_capacity)
     if obstacle is not None:
         click.echo(printable(f"note: decisions about jobs are not compared: {obstacle}"), err=True)
     plans = None if obstacle else (_planned(old.assembled, now_ms), _planned(new.assembled, now_ms))
-    shares = share_changes(old.report, new.report)
-    if output in ("json", "yaml"):
-        from fairlead.cli.output.document import print_document
+    return Changes(old, new, share_changes(old.report, new.report), plans)
 
-        document = changes_document(old.report, new.report, shares)
-        decisions = plan_changes_document(*plans, plan_changes(*plans)) if plans else None
-        print_document({**document, "decisions": decisions}, output)
+
+def print_changes(answers: Sequence[Answered[Changes]], output: str) -> None:
+    """Print what differs in each shard: numbers of queues, then decisions about jobs."""
+    if output in ("table", "wide"):
+        print_each(answers, lambda found: _print_tables(found, wide=output == "wide"))
         return
+    from fairlead.cli.output.document import print_document
+
+    policy = next(each.answer.new.report.policy for each in answers if each.answer is not None)
+    head = {"apiVersion": "fairlead/v1", "kind": "QueueShareChanges", "policy": policy}
+    print_document({**head, "shards": [each.document(_document) for each in answers]}, output)
+
+
+def _document(found: Changes) -> dict[str, object]:
+    old, new, shares, plans = found
+    decisions = plan_changes_document(*plans, plan_changes(*plans)) if plans else None
+    return {**changes_document(old.report, new.report, shares), "decisions": decisions}
+
+
+def _print_tables(found: Changes, *, wide: bool) -> None:
+    old, new, shares, plans = found
     if old.report.capacity != new.report.capacity:
         both = f"{capacity_text(old.report)} -> {capacity_text(new.report)}"
         click.echo(printable(f"capacity: {both}") + "\n")
-    wide = output == "wide"
     shown = [each for each in shares if wide or not each.column.wide]
     click.echo(_shares_table(shown, wide=wide))
     if plans:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fairlead.cli.cluster.queue_changes import Side, print_changes
+from fairlead.cli.cluster.queue_changes import Changes, Side, changes_between, print_changes
 from fairlead.cli.input.options import (
     capacity_option,
     load_files,
@@ -15,12 +16,21 @@ from fairlead.cli.input.options import (
     read_capacity,
     read_standard_input,
     reads_manifests,
-    states_or_exit,
+    shards_or_exit,
     with_faithfulness,
+)
+from fairlead.cli.input.shards import (
+    Answered,
+    Both,
+    ask_each,
+    by_shard,
+    in_both,
+    print_each,
+    shard_option,
 )
 from fairlead.cli.output.table import table_text
 from fairlead.cli.past_use import UsageWish, let_past_count, usage_options, usage_wish
-from fairlead.explain.plan.incomplete import incomplete_document, incomplete_text
+from fairlead.explain.plan.incomplete import Unjudged, incomplete_document, incomplete_text
 from fairlead.explain.queues.report import (
     Cell,
     Column,
@@ -29,6 +39,7 @@ from fairlead.explain.queues.report import (
     capacity_text,
     cell_text,
     report_document,
+    shares_document,
 )
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.amounts import by_interest
@@ -36,6 +47,7 @@ from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
 from fairlead.model.axes import Axis
+from fairlead.policy.contract import Settings
 
 if TYPE_CHECKING:
     from fairlead.explain.usage.shares import PastUse
@@ -52,6 +64,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @reads_manifests
+@shard_option
 @capacity_option
 @click.option(
     "--diff",
@@ -69,6 +82,7 @@ def command(
     more_files: tuple[str, ...],
     policy: Any,
     strict: bool,
+    shard: str | None,
     capacity: str | None,
     diff: tuple[str, str] | None,
     now: int,
@@ -83,24 +97,40 @@ def command(
     stdin = read_standard_input((*files, *more_files, *(diff or ())))
 
     def loaded(*also: str) -> LoadResult:
-        return load_files((*files, *also), more_files, policy, strict=strict, stdin=stdin)
+        named = (*files, *also)
+        return load_files(
+            named, more_files, policy, strict=strict, stdin=stdin, shard=shard, every_shard=True
+        )
 
     wish = usage_wish(usage, usage_source, now)
     if diff is None:
-        (only,) = states_or_exit(loaded())
-        _print_report(only, *_report(only, capacity, wish), output)
+        (shards,) = shards_or_exit(loaded())
+        answers = ask_each(by_shard(shards), lambda each: _reported(each, capacity, wish))
+        _print_reports(with_faithfulness(shards[0].settings, faithful=False), answers, output)
         return
-    both = states_or_exit(loaded(diff[0]), loaded(diff[1]))
-    old, new = (
-        Side(name, each, _report(each, capacity, wish)[0])
-        for name, each in zip(diff, both, strict=True)
-    )
-    if old.report.policy != new.report.policy:
-        raise click.UsageError(
-            f"{old.name} is for {old.report.policy} and {new.name} for {new.report.policy}: "
-            "choose with --policy"
+    both = in_both(diff, *shards_or_exit(loaded(diff[0]), loaded(diff[1])))
+
+    def changes(each: Both) -> Changes:
+        old, new = (
+            Side(name, side, _reported(side, capacity, wish).report)
+            for name, side in zip(diff, each, strict=True)
         )
-    print_changes(old, new, now, output, has_own_capacity=capacity is not None)
+        return changes_between(old, new, now, has_own_capacity=capacity is not None)
+
+    print_changes(ask_each(both, changes), output)
+
+
+class Reported(NamedTuple):
+    """The share tree, with history where that is asked for, and what else is known of it."""
+
+    report: ShareReport
+    past: PastUse | None
+    unjudged: Unjudged
+
+
+def _reported(assembled: Assembled, capacity: str | None, wish: UsageWish) -> Reported:
+    unjudged = rule_set_of(assembled.settings).unjudged(assembled.state)
+    return Reported(*_report(assembled, capacity, wish), unjudged)
 
 
 def _report(
@@ -121,31 +151,38 @@ def _report(
     return with_past_use(report, plain, past), past
 
 
-def _print_report(
-    assembled: Assembled, report: ShareReport, past: PastUse | None, output: str
-) -> None:
-    settings = with_faithfulness(assembled.settings, faithful=False)
+def _print_reports(settings: Settings, answers: Sequence[Answered[Reported]], output: str) -> None:
     rules = rule_set_of(settings)
-    unjudged = rules.unjudged(assembled.state)
-    if output in ("json", "yaml"):
-        from fairlead.cli.output.document import print_document
-
-        document = report_document(report, rules.rules_document(settings))
-        document["incomplete"] = incomplete_document(unjudged)
-        if past is not None:
-            from fairlead.explain.usage.shares import past_use_document
-
-            document["usage"] = past_use_document(past)
-        print_document(document, output)
+    if output in ("table", "wide"):
+        click.echo(rules.rules_text(settings, option="plan --faithful"))
+        print_each(answers, lambda found: _print_report(found, wide=output == "wide"))
         return
-    mode = rules.rules_text(settings, option="plan --faithful")
-    head = [mode, f"policy {report.policy}; capacity: {capacity_text(report)}"]
+    from fairlead.cli.output.document import print_document
+
+    documents = [each.document(_document) for each in answers]
+    print_document(report_document(rules.rules_document(settings), documents), output)
+
+
+def _document(found: Reported) -> dict[str, object]:
+    incomplete = incomplete_document(found.unjudged)
+    document = {**shares_document(found.report), "incomplete": incomplete}
+    if found.past is None:
+        return document
+    from fairlead.explain.usage.shares import past_use_document
+
+    return {**document, "usage": past_use_document(found.past)}
+
+
+def _print_report(found: Reported, *, wide: bool) -> None:
+    report, past, unjudged = found
+    head = [f"policy {report.policy}; capacity: {capacity_text(report)}"]
     if past is not None:
         from fairlead.explain.usage.shares import past_use_text
 
         head.append(past_use_text(past))
     click.echo("\n".join(map(printable, head)) + "\n")
-    click.echo(_report_table(report, wide=output == "wide"))
+    table = _report_table(report, wide=wide)
+    click.echo(table if report.queues else "no queue of the input is in its pool")
     if incomplete := incomplete_text(unjudged):
         click.echo("\n" + printable(f"{incomplete}: what they request is in the numbers"))
 

@@ -10,6 +10,7 @@ import msgspec
 
 from fairlead.cli.input.findings import omitted_text, show_findings
 from fairlead.cli.input.options import load_files, output_option, reads_manifests
+from fairlead.cli.input.shards import shard_option
 from fairlead.errors import Finding, Severity
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.finding import Findings
@@ -33,7 +34,7 @@ def simulation_findings(
         return None
     read = read_simulation(names[0], [policy] if policy else [])
     return LoadResult(
-        assembled=None,
+        shards=(),
         findings=tuple(_refused(each) if strict else each for each in read.findings),
         omitted=0,
         read={FORMAT if is_foreign else "Scenario": 1},
@@ -43,9 +44,11 @@ def simulation_findings(
 
 def with_unjudged(result: LoadResult) -> LoadResult:
     """Return *result* with a warning for each pending job that no plan judges."""
-    if result.assembled is None:
-        return result
-    unjudged = rule_set_of(result.assembled.settings).unjudged(result.assembled.state)
+    unjudged = {
+        name: constraints
+        for each in result.shards
+        for name, constraints in rule_set_of(each.settings).unjudged(each.state).items()
+    }
     warnings = [
         Finding(
             severity="warning",
@@ -88,9 +91,15 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @reads_manifests
+@shard_option
 @output_option("table", "wide", "json", "yaml")
 def command(
-    files: tuple[str, ...], more_files: tuple[str, ...], policy: Any, strict: bool, output: str
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    strict: bool,
+    shard: str | None,
+    output: str,
 ) -> None:
     """Check manifests and list every error, warning and piece of advice.
 
@@ -101,7 +110,8 @@ def command(
     """
     result = simulation_findings([*files, *more_files], policy, strict=strict)
     if result is None:
-        result = with_unjudged(load_files(files, more_files, policy, strict=strict))
+        loaded = load_files(files, more_files, policy, strict=strict, shard=shard, every_shard=True)
+        result = with_unjudged(loaded)
     if output in ("table", "wide"):
         show_findings(result.findings, to_stderr=False, every_one=output == "wide")
         click.echo(_summary(result))

@@ -167,10 +167,13 @@ def load_files(
     *,
     strict: bool,
     stdin: bytes | None = None,
+    shard: str | None = None,
+    every_shard: bool = False,
 ) -> LoadResult:
     """Read everything that was named; naming nothing is wrong usage.
 
-    Standard input can be read only once: a command that loads twice reads it and passes it in.
+    *shard* and *every_shard* are as for `load`. Standard input can be read only once: a command
+    that loads twice reads it and passes it in.
     """
     names = [*files, *more_files]
     if not names:
@@ -181,11 +184,26 @@ def load_files(
             "name a file, a folder, or - for standard input"
         )
     given = read_standard_input(names) if stdin is None else stdin
-    return load(names, policy=policy, strict=strict, stdin=io.BytesIO(given))
+    return load(
+        names,
+        policy=policy,
+        strict=strict,
+        stdin=io.BytesIO(given),
+        shard=shard,
+        every_shard=every_shard,
+    )
 
 
 def states_or_exit(*results: LoadResult) -> list[Assembled]:
-    """Show warnings, and leave with every error of every input if there is one."""
+    """Return the one state of each input; see `shards_or_exit`."""
+    return [shards[0] for shards in shards_or_exit(*results)]
+
+
+def shards_or_exit(*results: LoadResult) -> list[tuple[Assembled, ...]]:
+    """Return the shards of each input. Show warnings, and leave with every error if there is one.
+
+    A shard without queues is an answer where another one has some.
+    """
     from fairlead.cli.input.findings import omitted_text, show_findings
 
     is_refused = any(result.assembled is None for result in results)
@@ -194,18 +212,20 @@ def states_or_exit(*results: LoadResult) -> list[Assembled]:
         show_findings([finding for finding in result.findings if finding.severity == shown])
         if result.omitted:
             click.echo(omitted_text(result.omitted), err=True)
-    assembled = [result.assembled for result in results if result.assembled is not None]
     if is_refused:
         raise click.exceptions.Exit(1)
-    for each in assembled:
-        if not each.state.queues:
+    notes: list[str | None] = []
+    for result in results:
+        if not any(each.state.queues for each in result.shards):
             raise FairleadError(
-                f"the input has no queues for {each.policy}: name the files that hold them"
+                f"the input has no queues for {result.shards[0].policy}: "
+                "name the files that hold them"
             )
-    notes = [rule_set_of(each.settings).demand_note(each.state) for each in assembled]
+        own = [rule_set_of(each.settings).demand_note(each.state) for each in result.shards]
+        notes.append(own[0] if all(own) else None)  # one shard may well be idle
     for note in dict.fromkeys(filter(None, notes)):
         click.echo(note, err=True)
-    return assembled
+    return [result.shards for result in results]
 
 
 def check_plannable(assembled: Assembled) -> None:

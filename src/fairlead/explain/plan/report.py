@@ -61,18 +61,22 @@ def plan_rows(state: ClusterState, decisions: Iterable[Decision]) -> list[PlanRo
 
 
 def plan_document(
-    rules: dict[str, object], plans: Sequence[tuple[Plan, list[object]]]
+    rules: dict[str, object], shards: Sequence[dict[str, object]]
 ) -> dict[str, object]:
-    """Return the document of `docs/reference/plan-output.md` for one cycle or several.
+    """Return the document of `docs/reference/plan-output.md`; each shard has `cycles_document`.
 
-    *rules* are the rule set and its mode. Each plan comes with its decisions as
-    `decision_document` has them.
+    *rules* are the rule set and its mode.
+    """
+    head = {"apiVersion": "fairlead/v1", "kind": "Plan", "policy": rules["policy"]}
+    return {**head, "rules": rules, "shards": shards}
+
+
+def cycles_document(plans: Iterable[tuple[Plan, list[object]]]) -> dict[str, object]:
+    """Return the part of the document that is about one cycle or several of a shard.
+
+    Each plan comes with its decisions as `decision_document` has them.
     """
     return {
-        "apiVersion": "fairlead/v1",
-        "kind": "Plan",
-        "policy": rules["policy"],
-        "rules": rules,
         "cycles": [
             {
                 "cycle": number,

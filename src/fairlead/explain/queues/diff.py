@@ -81,15 +81,12 @@ def _pairs(
 def changes_document(
     old: ShareReport, new: ShareReport, changes: list[Change]
 ) -> dict[str, object]:
-    """Return the changes in the form of `docs/reference/queues-output.md`."""
+    """Return what `docs/reference/queues-output.md` has of the changes in one shard."""
 
     def value(change: Change, cell: Cell) -> object:
         return cell_value(change.column, change.axis, cell)
 
     return {
-        "apiVersion": "fairlead/v1",
-        "kind": "QueueShareChanges",
-        "policy": new.policy,
         "capacity": {"old": capacity_document(old), "new": capacity_document(new)},
         "changes": [
             {

@@ -4,6 +4,7 @@ The three rule sets have different numbers to show. Each brings its columns and 
 tables, JSON, YAML and comparisons are then made in one way from the columns.
 """
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -120,13 +121,20 @@ def capacity_document(report: ShareReport) -> dict[str, str]:
     return {str(axis): format_amount(axis.resource, n) for axis, n in report.capacity.items()}
 
 
-def report_document(report: ShareReport, rules: dict[str, object]) -> dict[str, object]:
-    """Return the report, under *rules*, in the form of `docs/reference/queues-output.md`."""
+def report_document(
+    rules: dict[str, object], shards: Sequence[dict[str, object]]
+) -> dict[str, object]:
+    """Return the document of `docs/reference/queues-output.md` of each `shares_document`.
+
+    *rules* are the rule set and its mode.
+    """
+    head = {"apiVersion": "fairlead/v1", "kind": "QueueShares", "policy": rules["policy"]}
+    return {**head, "rules": rules, "shards": shards}
+
+
+def shares_document(report: ShareReport) -> dict[str, object]:
+    """Return the part of the document that is about one shard."""
     return {
-        "apiVersion": "fairlead/v1",
-        "kind": "QueueShares",
-        "policy": report.policy,
-        "rules": rules,
         "capacity": capacity_document(report),
         "queues": [queue_document(report, entry) for entry in report.queues],
     }

@@ -30,6 +30,7 @@ from fairlead.manifest.kai.assembly.jobs import (
     NodePool,
     choose_pool,
     named_group,
+    one_per_pool,
     sort_group,
     sort_pods,
     warn_of_empty_group,
@@ -131,7 +132,8 @@ class KaiFamily(Family[Job]):
     def _read_settings(self, findings: Findings) -> None:
         config = self.mirror.single(KaiConfigObject)
         names = config.names if config else USUAL_NAMES
-        self.pool = choose_pool([*self.mirror.of(KaiShardObject).values()], names, findings)
+        shards = list(self.mirror.of(KaiShardObject).values())
+        self.pool = choose_pool(shards, self.rules.shard, names, findings)
         own = self.mirror.single(SettingsObject)
         self.usage_settings = settle_usage(self.pool.shard, config, own, findings)
 
@@ -313,6 +315,12 @@ def _asks_for_memory(pods: Iterable[PodObject]) -> bool:
     return any(share is not None and share.memory_mib is not None for share in shares)
 
 
+def _shards(objects: Iterable[Object]) -> Sequence[str]:
+    """Return the shards by name, first the one for what is in no pool; one for each pool."""
+    found = [each for each in objects if isinstance(each, KaiShardObject)]
+    return [each.name for each in one_per_pool(found)]
+
+
 KAI: Final = Bundle(
     policy="kai",
     queues="KAI Queue",
@@ -330,4 +338,5 @@ KAI: Final = Bundle(
     # No other rule set looks at past use yet.
     section=SettingsSection(name=USAGE_SECTION, title="past usage", read=read_own_usage),
     family=KaiFamily,
+    shards=_shards,
 )

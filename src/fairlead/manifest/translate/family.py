@@ -59,12 +59,15 @@ class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
 
     ``makes_pods``: an owner without pods, such as a Job, counts with those that its controller
     would make. A cluster has that controller, and only what it made can be started.
+
+    ``shard``: which of several shards the state is of; None: the rule set chooses one.
     """
 
     missing_group: Literal["alone", "waits"] = "alone"
     missing_claims: Literal["fit", "wait"] = "fit"
     queue_totals: bool = True
     makes_pods: bool = True
+    shard: str | None = None
 
 
 OF_FILES: Final = AssemblyRules()

@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from fairlead.explain.queues.report import report_document
+from fairlead.explain.queues.report import shares_document
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadReserved
@@ -105,7 +105,7 @@ def test_programs_get_it_in_the_form_of_the_object() -> None:
     text = quota("{min: {cpu: 8, memory: 1Gi}}") + "---" + pod("a", "cpu: 1500m, memory: 512Mi")
     assembled = load_or_raise(["-"], stdin=io.BytesIO(text.encode()))
     report = rule_set_of(assembled.settings).share_report(assembled.state, assembled.settings, None)
-    queues = report_document(report, {})["queues"]
+    queues = shares_document(report)["queues"]
     assert isinstance(queues, list)
     pool, team = queues
     assert team["status"] == {"used": {"cpu": "1500m", "memory": "512Mi"}}

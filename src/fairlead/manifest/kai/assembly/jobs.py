@@ -14,7 +14,7 @@ A job's name depends on nothing but its own object: ``namespace/name`` of a PodG
 ``namespace/pod/name`` of a pod on its own, so that a group of the same name may come and go.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -39,21 +39,36 @@ from fairlead.policy.kai.settings import KaiSettings
 class NodePool:
     """The pool of one shard; without a shard in the input, everything belongs to it."""
 
-    def __init__(self, shard: KaiShardObject | None, names: KaiNames = USUAL_NAMES) -> None:
-        """Take the pool of *shard*, whose label is among *names*."""
+    def __init__(
+        self,
+        shard: KaiShardObject | None,
+        names: KaiNames = USUAL_NAMES,
+        others: Sequence[KaiShardObject] = (),
+    ) -> None:
+        """Take the pool of *shard*, whose label is among *names*.
+
+        *others* are the shards that have states of their own, this one among them.
+        """
         self.settings = shard.settings if shard else KaiSettings()
         self.shard = shard
         self.names = names
+        self.others = others
 
     def has(self, labels: Mapping[str, str]) -> bool:
         """Return whether what has these labels belongs to the pool."""
-        return (
-            self.shard is None or labels.get(self.names.pool_label, "") == self.settings.node_pool
-        )
+        return self.shard is None or self._named(labels) == self.settings.node_pool
 
     def is_same(self, other: "NodePool") -> bool:
         """Return whether both are of one shard, and take the same objects."""
-        return self.shard == other.shard and self.names == other.names
+        return (self.shard, self.names, self.others) == (other.shard, other.names, other.others)
+
+    def is_left_out(self, labels: Mapping[str, str]) -> bool:
+        """Return whether what has these labels belongs to no shard that has a state."""
+        pools = [each.settings.node_pool for each in self.others]
+        return not self.has(labels) and self._named(labels) not in pools
+
+    def _named(self, labels: Mapping[str, str]) -> str:
+        return labels.get(self.names.pool_label, "")
 
     def report_left_out(
         self,
@@ -62,46 +77,74 @@ class NodePool:
         jobs: Sequence[str],
         findings: Findings,
     ) -> None:
-        """Report once which of all *nodes* and *queues*, and which *jobs*, are of other pools."""
-        others = [node for node in nodes if not self.has(node.labels)]
-        strange = [queue for queue in queues if not self.has(queue.labels)]
+        """Report once how many of all *nodes* and *queues*, and which *jobs*, are left out."""
+        others = [node for node in nodes if self.is_left_out(node.labels)]
+        strange = [queue for queue in queues if self.is_left_out(queue.labels)]
         if self.shard is None or not (others or strange or jobs):
             return
-        pool = self.settings.node_pool
-        own = f"the shard of the pool {quote(pool)}" if pool else "the default shard"
+        told_at = self.shard
         counts = _counted(len(others), "node")
         counts += f", {_counted(len(strange), 'queue')}" if strange else ""
         counts += f" and {_counted(len(jobs), 'job')}"
-        names = f" ({_names(jobs)})" if jobs else ""
-        message = f"{own}: {counts}{names} belong to other pools and are left out"
+        counts += f" ({_names(jobs)})" if jobs else ""
+        if len(self.others) > 1:
+            told_at = self.others[0]  # the same for each of them
+            message = f"{counts} belong to pools without a shard in the input and are left out"
+            fix = "add the shard of each pool, or no shard to see all pools"
+        else:
+            pool = self.settings.node_pool
+            own = f"the shard of the pool {quote(pool)}" if pool else "the default shard"
+            message = f"{own}: {counts} belong to other pools and are left out"
+            fix = "name the shard of each pool, or no shard to see all pools"
         if nodes and len(others) == len(nodes):
             message += "; no node of the input is left, so nothing can run"
-        self.shard.source.warn(
-            findings,
-            "no-effect",
-            ("spec", "partitionLabelValue"),
-            message,
-            "name the shard of each pool in turn, or no shard to see all pools",
-        )
+        path = ("spec", "partitionLabelValue")
+        told_at.source.warn(findings, "no-effect", path, message, fix)
 
 
-def choose_pool(shards: Sequence[KaiShardObject], names: KaiNames, findings: Findings) -> NodePool:
-    """Return the pool of the shard for nodes of no pool, else that of the first by name.
+def one_per_pool(shards: Iterable[KaiShardObject]) -> list[KaiShardObject]:
+    """Return the first shard of each pool by name, and before them that of no pool."""
+    firsts: dict[str, KaiShardObject] = {}
+    for each in sorted(shards, key=lambda each: (each.settings.node_pool != "", each.name)):
+        firsts.setdefault(each.settings.node_pool, each)
+    return list(firsts.values())
 
-    One cluster state has one set of rules; every other shard is reported as having no effect.
+
+def choose_pool(
+    shards: Sequence[KaiShardObject], name: str | None, names: KaiNames, findings: Findings
+) -> NodePool:
+    """Return the pool of the shard of this *name*; None: of the first of `one_per_pool`.
+
+    One state has one set of rules. A shard that has no state of its own is reported.
     """
     if not shards:
         return NodePool(None, names)
-    chosen, *others = sorted(shards, key=lambda each: (each.settings.node_pool != "", each.name))
-    for each in sorted(others, key=lambda each: each.name):
-        each.source.warn(
-            findings,
-            "no-effect",
-            ("metadata", "name"),
-            f"found another SchedulingShard; the settings and nodes of {quote(chosen.name)} count",
-            "name one shard at a time",
-        )
-    return NodePool(chosen, names)
+    in_turn = one_per_pool(shards)
+    if name is None:
+        _report_others(in_turn[0], shards, findings)
+        return NodePool(in_turn[0], names)
+    for each in in_turn:
+        same_pool = [
+            other for other in shards if each.settings.node_pool == other.settings.node_pool
+        ]
+        _report_others(each, same_pool, findings)
+    chosen = next(each for each in in_turn if each.name == name)
+    return NodePool(chosen, names, in_turn)
+
+
+def _report_others(
+    chosen: KaiShardObject, shards: Sequence[KaiShardObject], findings: Findings
+) -> None:
+    for each in sorted(shards, key=lambda each: each.name):
+        if each is not chosen:
+            each.source.warn(
+                findings,
+                "no-effect",
+                ("metadata", "name"),
+                f"found another SchedulingShard; the settings and nodes of {quote(chosen.name)} "
+                "count",
+                "name one shard for each pool",
+            )
 
 
 def _counted(number: int, noun: str) -> str:
@@ -185,7 +228,7 @@ def _in_pool(jobs: Sequence[Job], pool: NodePool) -> UnitContent[Job]:
     return UnitContent(
         parts=tuple(job for job in jobs if pool.has(_labels(job))),
         foreign=tuple(pod for job in others for pod in job.pods),
-        in_other_pools=tuple(job.name for job in others),
+        in_other_pools=tuple(job.name for job in others if pool.is_left_out(_labels(job))),
     )
 
 
