@@ -54,61 +54,83 @@ class Sibling(NamedTuple):
     needs: Fraction | None  # GPUs beyond its quota for its smallest job; None: not known
 
 
+class Siblings:
+    """All queues of one priority below one parent, and what they have beyond quotas, in GPUs."""
+
+    def __init__(self, members: Sequence[Sibling], rest: Fraction) -> None:
+        """Take the *members*. Cost: sorting them."""
+        self.rest = rest
+        self.count = len(members)
+        self._known = sorted(
+            (each.needs / each.part, each) for each in members if each.needs is not None
+        )
+        self._lightest = sorted(members, key=lambda each: each.part)[:2]
+        self._waiting: dict[tuple[Fraction, Fraction | None], Fraction] = {}
+
+    def waiting(self, own: Sibling) -> Fraction:
+        """Return W: the part of those that may wait for ever if *own* does, itself included.
+
+        Cost: the members, once for each part and need.
+        """
+        alike = own.part, own.needs
+        if alike not in self._waiting:
+            found = self._without_helped(own, Fraction(1), None)
+            if found == 1:  # but then what they wait for would be idle
+                lightest = next(each for each in self._lightest if each.queue != own.queue)
+                found = self._without_helped(own, 1 - lightest.part, lightest)
+            self._waiting[alike] = found
+        return self._waiting[alike]
+
+    def _without_helped(self, own: Sibling, waiting: Fraction, holder: Sibling | None) -> Fraction:
+        """Return what is left of *waiting* without those whose smallest jobs get their turn."""
+        for needs, rival in self._known:
+            if needs * waiting > self.rest:
+                break
+            if rival.queue != own.queue and rival is not holder:
+                waiting -= rival.part
+        return waiting
+
+
 class Contest(NamedTuple):
     """One queue among its siblings, all of which want more, in GPUs."""
 
-    queue: str
-    part: Fraction  # w: of the weights of its siblings of one priority
-    siblings: Sequence[Sibling]  # itself included
-    rest: Fraction  # o: beyond all quotas
+    own: Sibling
+    siblings: Siblings  # itself included
     quota: Fraction
     used: Fraction  # P: the most that the jobs of the others can hold of the cluster
 
+    @property
+    def queue(self) -> str:
+        """The name of the queue."""
+        return self.own.queue
+
+    @property
+    def plain(self) -> Fraction:
+        """What it has beyond its quota without past use: ow."""
+        return self.siblings.rest * self.own.part
+
     def most(self) -> Fraction:
         """Return the GPUs that no k takes it beyond while others may wait like it."""
-        return self.quota + self.rest * self.part / max(self._waiting(), 1 - self.used)
-
-    def _waiting(self) -> Fraction:
-        """Return W: the part of the queues that may wait for ever if it does, itself included.
-
-        Cost: the siblings, sorted.
-        """
-        rivals = [each for each in self.siblings if each.queue != self.queue]
-        found = self._without_helped(rivals)
-        if found == 1:  # but then what they wait for would be idle
-            rivals.remove(min(rivals, key=lambda each: each.part))
-            found = self._without_helped(rivals)
-        return found
-
-    def _without_helped(self, rivals: Sequence[Sibling]) -> Fraction:
-        """Return the part of this queue and of those *rivals* whose jobs are too large too."""
-        waiting = self.part + sum((each.part for each in rivals), Fraction(0))
-        known = [(each.needs / each.part, each) for each in rivals if each.needs is not None]
-        for needs, rival in sorted(known):
-            if needs * waiting > self.rest:
-                break
-            waiting -= rival.part
-        return waiting
+        return self.quota + self.plain / max(self.siblings.waiting(self.own), 1 - self.used)
 
     def entitled(self, k: Fraction) -> Fraction:
         """Return its GPUs after the others used the most, before they are rounded."""
-        total = max((1 + k) - k * self.used, (1 + k) * self.part)
-        return self.quota + self.rest * (1 + k) * self.part / total
+        total = max((1 + k) - k * self.used, (1 + k) * self.own.part)
+        return self.quota + (1 + k) * self.plain / total
 
     def needed(self, gpus: Fraction) -> Fraction:
         """Return what share rounds up to *gpus*."""
-        return gpus - Fraction(1, 2) if len(self.siblings) == _TWO else gpus
+        return gpus - Fraction(1, 2) if self.siblings.count == _TWO else gpus
 
     def least_k(self, gpus: Fraction) -> Fraction | None:
         """Return the k below which it is never entitled to *gpus*; None: no k is enough."""
         beyond = self.needed(gpus) - self.quota
-        plain = self.rest * self.part
-        if beyond <= plain:
+        if beyond <= self.plain:
             return Fraction(0)
-        gained = plain - beyond * (1 - self.used)
+        gained = self.plain - beyond * (1 - self.used)
         if gained <= 0 or self.needed(gpus) > self.most():
             return None
-        return (beyond - plain) / gained
+        return (beyond - self.plain) / gained
 
 
 class AskedJob(NamedTuple):
@@ -296,6 +318,7 @@ def _contests(state: ClusterState, jobs: Sequence[AskedJob]) -> dict[str, Contes
         rest = _beyond_quotas(queues, room)
         for siblings in _by_priority(queues) if room > 0 else ():
             parts = _parts(siblings, smallest)
+            together = Siblings(parts, rest)
             for queue, own in zip(siblings, parts, strict=True):
                 quota = queue.guaranteed[_GPU]
                 if quota is None:
@@ -303,10 +326,8 @@ def _contests(state: ClusterState, jobs: Sequence[AskedJob]) -> dict[str, Contes
                 rivals = [each for each in siblings if each is not queue]
                 held = _held_by_rivals(rivals, room, sizes)
                 contest = Contest(
-                    queue=queue.name,
-                    part=own.part,
-                    siblings=parts,
-                    rest=rest,
+                    own=own,
+                    siblings=together,
                     quota=_gpus(quota),
                     used=held / total if total else held,
                 )
