@@ -118,6 +118,87 @@ def test_a_resource_without_quota_waits_or_is_ignored(strategy: str, kind: type)
     assert isinstance(decision, kind)
 
 
+LIMITS = """apiVersion: v1
+kind: LimitRange
+metadata: {{name: {name}, namespace: {namespace}}}
+spec: {{limits: [{{type: {kind}, defaultRequest: {{{requests}}}, default: {{{limits}}}}}]}}
+"""
+SANDBOX = """apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: sandbox}
+handler: any
+overhead: {podFixed: {cpu: 250m}}
+"""
+
+
+def limits(
+    requests: str = "",
+    limits: str = "",
+    *,
+    name: str = "l",
+    namespace: str = "team",
+    kind: str = "Container",
+) -> str:
+    return LIMITS.format(
+        name=name, namespace=namespace, kind=kind, requests=requests, limits=limits
+    )
+
+
+# What the cluster has, what the container says, and what it counts as.
+ADDED = {
+    "a default request": ((limits("cpu: 2"),), "requests: {}", {"cpu": 2000}),
+    "not where one is written": ((limits("cpu: 2"),), "requests: {cpu: 1}", {"cpu": 1000}),
+    "before a limit that is written": ((limits("cpu: 2"),), "limits: {cpu: 3}", {"cpu": 2000}),
+    "a written limit without one": ((), "limits: {cpu: 3}", {"cpu": 3000}),
+    "a default limit": ((limits(limits="cpu: 4"),), "requests: {}", {"cpu": 4000}),
+    "the default request before it": (
+        (limits("cpu: 2", "cpu: 4"),),
+        "requests: {}",
+        {"cpu": 2000},
+    ),
+    "of the first by name": (
+        (limits("cpu: 2", name="b"), limits("cpu: 1", name="a")),
+        "requests: {}",
+        {"cpu": 1000},
+    ),
+    "not of another namespace": ((limits("cpu: 2", namespace="lab"),), "requests: {}", {}),
+    "not for whole pods": ((limits("cpu: 2", kind="Pod"),), "requests: {}", {}),
+    "the runtime class": ((SANDBOX,), "requests: {cpu: 1}", {"cpu": 1250}),
+}
+
+
+@pytest.mark.parametrize(("cluster", "resources", "expected"), ADDED.values(), ids=ADDED)
+def test_the_cluster_adds_to_what_is_written(
+    cluster: tuple[str, ...], resources: str, expected: dict[str, int]
+) -> None:
+    text = asking("cpu: 1").replace("requests: {cpu: 1}", resources)
+    text = text.replace("{spec: {", "{spec: {runtimeClassName: sandbox, ")
+    assert requested(sound(*QUEUES, *cluster, text)) == expected
+
+
+def test_an_overhead_that_is_written_counts_alone() -> None:
+    """1 + 0.5, and not 0.25 more."""
+    text = asking("cpu: 1").replace(
+        "{spec: {", "{spec: {runtimeClassName: sandbox, overhead: {cpu: 500m}, "
+    )
+    assert requested(sound(*QUEUES, SANDBOX, text)) == {"cpu": 1500}
+
+
+def test_requests_follow_a_limit_range() -> None:
+    translator = Translator("kueue", OF_FILES)
+    for document in documents_of(*QUEUES, asking("")):
+        translator.changed(document)
+    translator.settle()
+    assert requested(translator.state) == {}
+    (default,) = documents_of(limits("cpu: 2"))
+    translator.changed(default)
+    translator.settle()
+    assert requested(translator.state) == {"cpu": 2000}
+    translator.removed(default)
+    translator.settle()
+    assert requested(translator.state) == {}
+
+
 def test_each_input_has_one_transformation() -> None:
     twice = "transformations: [{input: cpu, outputs: {a: 1}}, {input: cpu, outputs: {b: 1}}]"
     _, told = assemble(documents_of(*QUEUES, configuration(twice)))

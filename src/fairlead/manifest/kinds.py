@@ -17,10 +17,12 @@ from fairlead.manifest.core.objects import Object, SettingsObject
 from fairlead.manifest.core.owners.readers import OWNER_KINDS
 from fairlead.manifest.core.read_objects import (
     read_budget,
+    read_limit_range,
     read_namespace,
     read_node,
     read_priority_class,
     read_resource_quota,
+    read_runtime_class,
 )
 from fairlead.manifest.core.read_pod import read_pod
 from fairlead.manifest.core.read_volumes import (
@@ -79,6 +81,7 @@ def warn_of_other_sections(
 _OF_DEVICES: Final = ("v1", "v1beta2", "v1beta1", "v1alpha3")
 
 KINDS: Final[Mapping[GroupAndKind, Kind]] = {
+    ("", "LimitRange"): one_object(read_limit_range, "v1"),
     ("", "Namespace"): one_object(read_namespace, "v1"),
     ("", "Node"): one_object(read_node, "v1"),
     ("", "PersistentVolume"): one_object(read_volume, "v1"),
@@ -89,6 +92,7 @@ KINDS: Final[Mapping[GroupAndKind, Kind]] = {
     ("resource.k8s.io", "ResourceClaimTemplate"): one_object(
         read_device_claim_template, *_OF_DEVICES
     ),
+    ("node.k8s.io", "RuntimeClass"): one_object(read_runtime_class, "v1", "v1beta1"),
     ("policy", "PodDisruptionBudget"): one_object(read_budget, "v1", "v1beta1"),
     ("scheduling.k8s.io", "PriorityClass"): one_object(
         read_priority_class, "v1", "v1beta1", "v1alpha1"

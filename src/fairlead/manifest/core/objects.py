@@ -176,6 +176,21 @@ class ResourceQuotaObject(NamespacedObject, frozen=True, kw_only=True):
     requests: ByResource
 
 
+class LimitRangeObject(NamespacedObject, frozen=True, kw_only=True):
+    """A core ``LimitRange``, as far as it says what containers ask for that do not say it."""
+
+    kind: ClassVar = "LimitRange"
+    requests: ByResource
+    limits: ByResource
+
+
+class RuntimeClassObject(NamedObject, frozen=True, kw_only=True):
+    """A ``RuntimeClass``: what its pods cost besides their containers."""
+
+    kind: ClassVar = "RuntimeClass"
+    overhead: ByResource
+
+
 class SettingsObject(Object, frozen=True, kw_only=True):
     """Fairlead's own ``Settings``: what each rule set reads from its section of them.
 

@@ -4,10 +4,12 @@ from typing import Final
 
 from fairlead.manifest.core.objects import (
     BudgetObject,
+    LimitRangeObject,
     NamespaceObject,
     NodeObject,
     PriorityClassObject,
     ResourceQuotaObject,
+    RuntimeClassObject,
 )
 from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_pod_spec import PODS, PREEMPTION_POLICIES, refuse_part
@@ -181,4 +183,35 @@ def read_resource_quota(top: Cursor, metadata: Metadata) -> ResourceQuotaObject 
         return None
     return ResourceQuotaObject(
         source=top.source, namespace=metadata.namespace, name=metadata.name, requests=requests
+    )
+
+
+@reads_named
+def read_limit_range(top: Cursor, metadata: Metadata) -> LimitRangeObject:
+    """Read the defaults for containers; of two limits for containers the first counts."""
+    spec = top.mapping("spec")
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    for item in spec.items("limits"):
+        item.ignore(*item.keys())
+        if item.text("type", "") == "Container":
+            requests = {**item.quantities("defaultRequest"), **requests}
+            limits = {**item.quantities("default"), **limits}
+    return LimitRangeObject(
+        source=top.source,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        requests=requests,
+        limits=limits,
+    )
+
+
+@reads_named
+def read_runtime_class(top: Cursor, metadata: Metadata) -> RuntimeClassObject:
+    """Read what a pod of the class costs besides its containers."""
+    top.ignore(*top.keys())
+    overhead = top.mapping("overhead")
+    overhead.ignore(*overhead.keys())
+    return RuntimeClassObject(
+        source=top.source, name=metadata.name, overhead=overhead.quantities("podFixed")
     )

@@ -1,6 +1,7 @@
 """Reads the spec of a pod, or of a pod template, as far as scheduling needs it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -36,9 +37,13 @@ PASSED_OVER_OF_CONTAINERS: Final = frozenset(
 
 
 class Container(msgspec.Struct, frozen=True, kw_only=True):
-    """What one container asks for. A sidecar is an init container that goes on running."""
+    """What one container asks for. A sidecar is an init container that goes on running.
+
+    ``written`` are the requests that it has itself; for the others a limit stands in.
+    """
 
     requests: Mapping[str, int]
+    written: Mapping[str, int] = MappingProxyType({})
     host_ports: tuple[tuple[str, int], ...] = ()  # protocol and port
     is_sidecar: bool = False
 
@@ -48,18 +53,60 @@ def read_containers(spec: Cursor, key: str, *, on_host_network: bool) -> list[Co
     return [_read_container(item, on_host_network) for item in spec.items(key)]
 
 
-def read_requests(parent: Cursor) -> dict[str, int]:
-    """Read ``resources`` as the API server completes it: a limit stands in for a request."""
-    resources = parent.mapping("resources")
-    resources.ignore("claims")  # the pod's resourceClaims are what matters
-    limits = resources.quantities("limits", refuse_part)
-    return {**limits, **resources.quantities("requests", refuse_part)}
+class Defaults(msgspec.Struct, frozen=True, kw_only=True):
+    """What containers ask for that say nothing of it, as a LimitRange of their namespace says."""
+
+    requests: Mapping[str, int] = MappingProxyType({})
+    limits: Mapping[str, int] = MappingProxyType({})
+
+
+NO_DEFAULTS: Final = Defaults()
+
+
+class PodDemand(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pod asks for, part by part; ``overhead`` is None if its runtime class says it."""
+
+    main: tuple[Container, ...]
+    init: tuple[Container, ...]
+    requests: Mapping[str, int]  # of the pod as a whole
+    limits: Mapping[str, int]
+    overhead: Mapping[str, int] | None = None
+    runtime_class: str = ""
+
+    def total(
+        self, defaults: Defaults = NO_DEFAULTS, overhead: Mapping[str, int] | None = None
+    ) -> dict[str, int]:
+        """Return what its node is charged; *overhead* counts where the pod says none itself."""
+        own = self.overhead if self.overhead is not None else overhead
+        by_containers = pod_requests(
+            _completed(self.main, defaults), _completed(self.init, defaults)
+        )
+        total = with_pod_level(by_containers, requests=self.requests, limits=self.limits)
+        return {**plus(total, own or {}), PODS: 1}
+
+
+def _completed(containers: Sequence[Container], defaults: Defaults) -> Sequence[Container]:
+    """Return *containers* with *defaults*: a default request counts before a written limit."""
+    if defaults is NO_DEFAULTS:
+        return containers
+    return [
+        msgspec.structs.replace(
+            each,
+            requests={**defaults.limits, **each.requests, **defaults.requests, **each.written},
+        )
+        for each in containers
+    ]
 
 
 def _read_container(container: Cursor, on_host_network: bool) -> Container:
     container.ignore(*PASSED_OVER_OF_CONTAINERS)
+    resources = container.mapping("resources")
+    resources.ignore("claims")  # the pod's resourceClaims are what matters
+    limits = resources.quantities("limits", refuse_part)
+    written = resources.quantities("requests", refuse_part)
     return Container(
-        requests=read_requests(container),
+        requests={**limits, **written},  # as the API server completes it
+        written=written,
         host_ports=_host_ports(container, on_host_network),
         is_sidecar=container.choice("restartPolicy", _RESTART_POLICIES, "") == "Always",
     )
@@ -260,7 +307,7 @@ PASSED_OVER_OF_SPECS: Final = frozenset(
         """
     activeDeadlineSeconds automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks
     ephemeralContainers hostAliases hostIPC hostPID hostUsers hostname hostnameOverride
-    imagePullSecrets os readinessGates restartPolicy runtimeClassName securityContext
+    imagePullSecrets os readinessGates restartPolicy securityContext
     serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
     terminationGracePeriodSeconds workloadRef
     """
@@ -284,6 +331,7 @@ class PodSpecRead(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: str
     scheduling_gates: tuple[str, ...]
     ephemeral_volumes: tuple[EphemeralVolume, ...]
+    demand: PodDemand
 
 
 def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) -> PodSpecRead:
@@ -298,13 +346,23 @@ def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) ->
     volumes = spec.items("volumes")
     lasting = [*main, *(container for container in init if container.is_sidecar)]
     overhead = spec.quantities("overhead", refuse_part)
-    requests = plus(_requests(spec, main, init), overhead)
+    resources = spec.mapping("resources")
+    resources.ignore("claims")
+    demand = PodDemand(
+        main=tuple(main),
+        init=tuple(init),
+        requests=resources.quantities("requests"),
+        limits=resources.quantities("limits"),
+        overhead=overhead if spec.has("overhead") else None,
+        runtime_class=spec.text("runtimeClassName", ""),
+    )
+    requests = demand.total()
     as_plugin = None
     if len(lasting) > len(main) or spec.has("resources"):  # else both are the same
         as_plugin = plus(plugin_requests(main, init), overhead)
     return PodSpecRead(
-        requests={**requests, PODS: 1},
-        plugin_requests=None if as_plugin == requests else as_plugin,
+        requests=requests,
+        plugin_requests=None if as_plugin in (None, _without_pods(requests)) else as_plugin,
         constraints=read_pod_constraints(
             spec, volumes, lasting, namespace=namespace, labels=labels
         ),
@@ -314,22 +372,17 @@ def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) ->
         scheduler=spec.text("schedulerName", "") or DEFAULT_SCHEDULER,
         scheduling_gates=tuple(gate.text("name") for gate in spec.items("schedulingGates")),
         ephemeral_volumes=read_ephemeral_volumes(volumes),
+        demand=demand,
     )
+
+
+def _without_pods(requests: Mapping[str, int]) -> dict[str, int]:
+    return {resource: amount for resource, amount in requests.items() if resource != PODS}
 
 
 def read_node_name(spec: Cursor) -> str | None:
     """Read the node that a pod has; None: it has none."""
     return spec.text(NODE_NAME, "") or None
-
-
-def _requests(spec: Cursor, main: list[Container], init: list[Container]) -> dict[str, int]:
-    resources = spec.mapping("resources")
-    resources.ignore("claims")
-    return with_pod_level(
-        pod_requests(main, init),
-        requests=resources.quantities("requests"),
-        limits=resources.quantities("limits"),
-    )
 
 
 _HUGE_PAGES = "hugepages-"

@@ -13,10 +13,12 @@ import msgspec
 from fairlead.manifest.bundle import Bundle, SettingsSection, one_object
 from fairlead.manifest.core.objects import (
     ByResource,
+    LimitRangeObject,
     NamespaceObject,
     Object,
     PodObject,
     PriorityClassObject,
+    RuntimeClassObject,
     full_name,
     is_live,
 )
@@ -156,6 +158,10 @@ class KueueFamily(Family[KueueWorkloadObject]):
                 return self._related_slices(old, new, units)
             case PriorityClassObject() | WorkloadPriorityClassObject() | KueueSettingsObject():
                 return units
+            case RuntimeClassObject():
+                return units
+            case LimitRangeObject(namespace=namespace):
+                return [unit for unit in units if unit.key[1].startswith(f"{namespace}/")]
             case LocalQueueObject(local_queue=queue):
                 key = queue.namespace, queue.name
                 return [unit for unit in units if _local_queue(unit) == key]
@@ -185,7 +191,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
                 # Without quota: as many pods as it says would leave no memory for all others.
                 workload = msgspec.structs.replace(workload, admitted_ms=None)
             workload = as_difference(workload, self.objects)
-            return UnitContent(parts=(with_requests(workload, self.objects.request_rules),))
+            return UnitContent(parts=(with_requests(workload, self.objects),))
         foreign = [pod for pod in unit.pods_by_name() if is_live(pod) and not _is_managed(pod)]
         return UnitContent(foreign=tuple(foreign)) if foreign else NOTHING
 

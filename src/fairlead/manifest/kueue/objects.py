@@ -14,6 +14,7 @@ from fairlead.manifest.core.objects import (
     Object,
     full_name,
 )
+from fairlead.manifest.core.read_pod_spec import PodDemand
 from fairlead.manifest.text.path import Path
 from fairlead.model.axes import Axis
 from fairlead.model.catalogue import LocalQueue, ResourceFlavor
@@ -124,6 +125,7 @@ class KueuePodSet(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     min_count: int
     requests: ByResource  # of one pod
+    demand: PodDemand | None = None  # part by part, for what its cluster adds; None: not known
     labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     constraints: PodConstraints
     admitted: int = 0

@@ -9,7 +9,13 @@ from decimal import Decimal
 
 import msgspec
 
-from fairlead.manifest.core.objects import NamespaceObject, PriorityClassObject, SettingsObject
+from fairlead.manifest.core.objects import (
+    LimitRangeObject,
+    NamespaceObject,
+    PriorityClassObject,
+    RuntimeClassObject,
+    SettingsObject,
+)
 from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.objects import (
@@ -44,6 +50,8 @@ class KueueObjects:
         self.workload_classes = mirror.of(WorkloadPriorityClassObject)
         self.priority_classes = mirror.of(PriorityClassObject)
         self.namespaces = mirror.of(NamespaceObject)
+        self.limit_ranges = mirror.of(LimitRangeObject)
+        self.runtime_classes = mirror.of(RuntimeClassObject)
 
     @property
     def configuration(self) -> KueueSettingsObject | None:

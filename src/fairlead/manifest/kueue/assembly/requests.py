@@ -1,7 +1,8 @@
-"""What a pending Workload asks for after the Configuration has changed what its pods request.
+"""What a pending Workload asks for, as Kueue computes it from its pod templates.
 
-Resources with an excluded prefix are dropped; then transformations turn resources into others. A
-Workload that has quota is charged as its status says, whatever the Configuration says by now.
+LimitRanges of the namespace and the runtime class of the pods fill in what the templates leave out.
+Then resources with an excluded prefix are dropped, and transformations turn resources into others.
+A Workload that has quota is charged as its status says, whatever these say by now.
 """
 
 from collections.abc import Mapping
@@ -9,22 +10,50 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.kueue.objects import KueueWorkloadObject, RequestRules
+from fairlead.manifest.core.read_pod_spec import NO_DEFAULTS, Defaults
+from fairlead.manifest.kueue.assembly.queues import KueueObjects
+from fairlead.manifest.kueue.objects import KueuePodSet, KueueWorkloadObject, RequestRules
 from fairlead.model.quantity import base_units, scale_of
 
 _PODS: Final = "pods"  # Kueue counts them where a queue covers them, after all this
 _UNCHANGED: Final = RequestRules()
 
 
-def with_requests(workload: KueueWorkloadObject, rules: RequestRules) -> KueueWorkloadObject:
-    """Return *workload* with what Kueue would charge for its pods by *rules*."""
-    if workload.admitted_ms is not None or rules == _UNCHANGED:
+def with_requests(workload: KueueWorkloadObject, objects: KueueObjects) -> KueueWorkloadObject:
+    """Return *workload* with what Kueue would charge for its pods."""
+    if workload.admitted_ms is not None:
+        return workload
+    rules, defaults = objects.request_rules, _defaults(workload.namespace, objects)
+    if rules == _UNCHANGED and defaults is NO_DEFAULTS and not objects.runtime_classes:
         return workload
     pod_sets = tuple(
-        msgspec.structs.replace(each, requests=transformed(each.requests, rules))
+        msgspec.structs.replace(
+            each, requests=transformed(_completed(each, defaults, objects), rules)
+        )
         for each in workload.pod_sets
     )
     return msgspec.structs.replace(workload, pod_sets=pod_sets)
+
+
+def _defaults(namespace: str, objects: KueueObjects) -> Defaults:
+    """Return what all LimitRanges of a namespace say; the first by name counts."""
+    found = NO_DEFAULTS
+    ranges = [each for each in objects.limit_ranges.values() if each.namespace == namespace]
+    for each in sorted(ranges, key=lambda each: each.name):
+        requests = {**each.requests, **found.requests}
+        found = Defaults(requests=requests, limits={**each.limits, **found.limits})
+    return found
+
+
+def _completed(
+    pod_set: KueuePodSet, defaults: Defaults, objects: KueueObjects
+) -> Mapping[str, int]:
+    """Return what one pod of a set requests with what its cluster adds."""
+    if pod_set.demand is None:
+        return pod_set.requests
+    runtime_class = objects.runtime_classes.get(pod_set.demand.runtime_class)
+    overhead = None if runtime_class is None else runtime_class.overhead
+    return pod_set.demand.total(defaults, overhead)
 
 
 def transformed(requests: Mapping[str, int], rules: RequestRules) -> dict[str, int]:

@@ -56,6 +56,7 @@ def _pod_set(role: Role, count: int) -> KueuePodSet:
         count=count,
         min_count=count,
         requests=template.spec.requests,
+        demand=template.spec.demand,
         labels=template.labels,
         constraints=constraints,
     )

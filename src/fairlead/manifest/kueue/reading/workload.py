@@ -175,6 +175,7 @@ def _pod_set(item: Cursor, namespace: str) -> KueuePodSet | None:
         count=count,
         min_count=min_count,
         requests=pod.requests,
+        demand=pod.demand,
         labels=labels,
         constraints=msgspec.structs.replace(
             pod.constraints, unsupported=tuple(sorted(unsupported))
