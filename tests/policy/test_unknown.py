@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Event, NodeAdded, QueueChanged, WorkloadAdded, WorkloadRemoved
 from fairlead.model.node import Node
-from fairlead.model.plan import Decision, Evict, LeftPending, Plan, Unknown
+from fairlead.model.plan import Decision, Evict, LeftPending, Plan, Reserve, Start, Unknown
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodConstraints, PodSet, PodSets, Workload
@@ -192,6 +192,35 @@ def test_under_kai_the_others_are_decided_as_beside_a_job_that_fits_nowhere(
         plan = KaiPolicy(KaiSettings(faithful=faithful)).plan(state, 0)
         plans.append(about_others(plan.decisions, name))
     assert plans[0] == plans[1]
+
+
+@settings(max_examples=scale_examples(60))
+@given(events=kai.worlds(), faithful=st.booleans(), at=st.integers(0, 99))
+def test_under_kai_it_is_passed_over_with_and_without_shortcuts(
+    events: list[Event], faithful: bool, at: int
+) -> None:
+    state = kai.build(events)
+    names = sorted(state.workloads)
+    known = state.workloads[names[at % len(names)]]
+    first, *others = known.pod_sets  # the pods of the others may start beside it
+    workload = replace(known, pod_sets=PodSets([replace(first, constraints=ODD), *others]))
+    state.apply(WorkloadRemoved(workload.name))
+    state.apply(WorkloadAdded(workload))
+    chosen = KaiSettings(faithful=faithful)
+    plan = KaiPolicy(chosen).plan(state, 0)
+    assert plan == KaiPolicy(chosen, plain=True).plan(state, 0)
+    changes = KaiPolicy(chosen).plan(state, 0, explain=False)
+    assert [*changes.decisions] == [
+        each for each in plan.decisions if not isinstance(each, LeftPending)
+    ]
+    odd = {(workload.name, pod) for pod in first.ids()}
+    placed = [
+        (each.workload, place.pod)
+        for each in changes.decisions
+        if isinstance(each, Start | Reserve)
+        for place in each.placements
+    ]
+    assert odd.isdisjoint(placed)
 
 
 def pending_one(state: ClusterState, at: int) -> WorkloadName | None:
