@@ -1,24 +1,35 @@
 """``fairlead plan``: which jobs start now and where, which wait, and exactly why."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import click
 
+from fairlead.cli.cluster.plan_changes import BothPlans, print_plan_changes
 from fairlead.cli.input.options import (
     check_plannable,
     faithful_option,
     load_files,
     now_option,
     output_option,
+    read_standard_input,
     reads_manifests,
     shards_or_exit,
     with_faithfulness,
 )
-from fairlead.cli.input.shards import ask_each, by_shard, print_each, shard_option
+from fairlead.cli.input.shards import (
+    Answered,
+    Both,
+    ask_each,
+    by_shard,
+    in_both,
+    print_each,
+    shard_option,
+)
 from fairlead.cli.output.table import table_text
-from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
+from fairlead.cli.past_use import UsageWish, let_past_count, usage_options, usage_wish
 from fairlead.explain.plan.cycles import plan_cycles
+from fairlead.explain.plan.diff import Planned
 from fairlead.explain.plan.incomplete import incomplete_text, unjudged_in
 from fairlead.explain.plan.report import (
     PlanRow,
@@ -29,9 +40,10 @@ from fairlead.explain.plan.report import (
 )
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.load import LoadResult
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
-from fairlead.policy.contract import make_policy
+from fairlead.policy.contract import Policy, Settings, make_policy
 
 EPILOG = """\b
 Examples:
@@ -40,6 +52,7 @@ Examples:
   fairlead plan -f cluster/ --usage
   fairlead plan -f cluster/ --now 2026-11-16T09:00:00Z
   fairlead plan -f cluster/ --shard gpu-pool
+  fairlead plan -f cluster/ --diff old-queues.yaml new-queues.yaml
   kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead plan -f - -o json
 """
 
@@ -47,6 +60,14 @@ Examples:
 @click.command(epilog=EPILOG)
 @reads_manifests
 @shard_option
+@click.option(
+    "--diff",
+    nargs=2,
+    type=click.Path(allow_dash=True),
+    metavar="BEFORE AFTER",
+    help="Show which jobs start, wait or are evicted with only one of two sets of objects; -f adds "
+    "to both.",
+)
 @click.option(
     "--cycles",
     type=click.IntRange(min=1),
@@ -65,6 +86,7 @@ def command(
     policy: Any,
     strict: bool,
     shard: str | None,
+    diff: tuple[str, str] | None,
     cycles: int,
     now: int,
     usage: bool,
@@ -78,18 +100,48 @@ def command(
     rules of the scheduler, without its known mistakes; with --faithful, exactly as it does. The
     first line says which. Nothing is changed anywhere.
     """
-    loaded = load_files(files, more_files, policy, strict=strict, shard=shard, every_shard=True)
-    (shards,) = shards_or_exit(loaded)
+    stdin = read_standard_input((*files, *more_files, *(diff or ())))
+
+    def loaded(*also: str) -> LoadResult:
+        named = (*files, *also)
+        return load_files(
+            named, more_files, policy, strict=strict, stdin=stdin, shard=shard, every_shard=True
+        )
+
     wish = usage_wish(usage, usage_source, now)
+    if diff is not None:
+        if cycles > 1:
+            raise click.UsageError("--diff compares one cycle of each side: leave out --cycles")
+        both = in_both(diff, *shards_or_exit(loaded(diff[0]), loaded(diff[1])))
 
-    def cycles_of(one: Assembled) -> Iterator[Planned]:
-        check_plannable(one)
-        let_past_count(one, wish)
-        planner = make_policy(with_faithfulness(one.settings, faithful=faithful))
-        return (Planned(one, plan) for plan in plan_cycles(planner, one.state, now, cycles))
+        def plans_of(each: Both) -> BothPlans:
+            planners = [_planner(side, wish, faithful=faithful) for side in each]
+            plans = [one.plan(side.state, now) for one, side in zip(planners, each, strict=True)]
+            return BothPlans(Planned(each.old.state, plans[0]), Planned(each.new.state, plans[1]))
 
-    answers = ask_each(by_shard(shards), cycles_of)
+        settings = with_faithfulness(both[0][1].new.settings, faithful=faithful)
+        print_plan_changes(settings, ask_each(both, plans_of), output)
+        return
+    (shards,) = shards_or_exit(loaded())
+
+    def cycles_of(one: Assembled) -> Iterator[Cycle]:
+        planner = _planner(one, wish, faithful=faithful)
+        return (Cycle(one, plan) for plan in plan_cycles(planner, one.state, now, cycles))
+
     settings = with_faithfulness(shards[0].settings, faithful=faithful)
+    _print_plans(settings, ask_each(by_shard(shards), cycles_of), cycles, output)
+
+
+class Cycle(NamedTuple):
+    """A shard, whose state is as before the plan for as long as the next one is not asked for."""
+
+    shard: Assembled
+    plan: Plan
+
+
+def _print_plans(
+    settings: Settings, answers: Sequence[Answered[Iterator[Cycle]]], cycles: int, output: str
+) -> None:
     rules = rule_set_of(settings)
     if output in ("table", "wide"):
         wide = output == "wide"
@@ -102,21 +154,21 @@ def command(
     print_document(plan_document(rules.rules_document(settings), documents), output)
 
 
-class Planned(NamedTuple):
-    """A shard, whose state is as before the plan for as long as the next one is not asked for."""
+def _planner(shard: Assembled, wish: UsageWish, *, faithful: bool) -> Policy:
+    """Return what plans a shard, after its past use is read."""
+    check_plannable(shard)
+    let_past_count(shard, wish)
+    return make_policy(with_faithfulness(shard.settings, faithful=faithful))
 
-    shard: Assembled
-    plan: Plan
 
-
-def _cycles_document(cycles: Iterable[Planned]) -> dict[str, object]:
+def _cycles_document(cycles: Iterable[Cycle]) -> dict[str, object]:
     """Return the entries of the cycles; names are those of the time of each plan."""
     return cycles_document(
         (plan, decision_documents(shard.state, plan.decisions)) for shard, plan in cycles
     )
 
 
-def _print_tables(cycles: Iterable[Planned], most: int, *, wide: bool) -> None:
+def _print_tables(cycles: Iterable[Cycle], most: int, *, wide: bool) -> None:
     for number, (shard, plan) in enumerate(cycles, start=1):
         if most > 1:
             click.echo(f"{'' if number == 1 else chr(10)}cycle {number}\n")

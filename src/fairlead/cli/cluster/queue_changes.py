@@ -1,17 +1,16 @@
 """What a change of the objects does, to queues and to jobs, as a table or for programs."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
 
+from fairlead.cli.cluster.plan_changes import decisions_table
 from fairlead.cli.input.options import check_plannable, with_faithfulness
 from fairlead.cli.input.shards import Answered, print_each
 from fairlead.cli.output.table import table_text
 from fairlead.errors import FairleadError
 from fairlead.explain.plan.diff import (
-    PlanChange,
     Planned,
     plan_changes,
     plan_changes_document,
@@ -80,7 +79,7 @@ def _print_tables(found: Changes, *, wide: bool) -> None:
     click.echo(_shares_table(shown, wide=wide))
     if plans:
         where = rule_set_of(new.assembled.settings).places_title
-        click.echo("\n" + _decisions_table(plan_changes(*plans), where, wide=wide))
+        click.echo("\n" + decisions_table(plan_changes(*plans), where, wide=wide))
 
 
 def _obstacle(old: Side, new: Side, *, has_own_capacity: bool) -> str | None:
@@ -114,24 +113,3 @@ def _share_row(change: Change) -> tuple[str, ...]:
     fate = "" if change.fate == "changed" else change.fate
     axis = str(change.axis) if change.axis else "-"
     return (change.queue, fate, axis, change.column.title.lower(), old, new)
-
-
-def _decisions_table(changes: list[PlanChange], where: str, *, wide: bool) -> str:
-    if not changes:
-        return "no job's decision differs"
-    head = ("JOB", "QUEUE", "OLD", "NEW", where, "WHY")
-    rows = [row for change in changes for row in _decision_rows(change)]
-    counts = Counter(f"{each.before.kinds()} -> {each.after.kinds()}" for each in changes)
-    summary = ", ".join(f"{how}: {count}" for how, count in counts.items())
-    return f"{table_text([head, *rows], left=len(head), wide=wide)}\n\n{summary}"
-
-
-def _decision_rows(change: PlanChange) -> list[tuple[str, ...]]:
-    """Show each decision of the new side in a row; where it has none, those of the old side."""
-    before, after = change.before, change.after
-    shown = [(row.where, row.why) for row in after.rows]
-    shown = shown or [(row.where, f"old: {row.why}") for row in before.rows]
-    return [
-        (change.workload, change.queue, before.outcome, after.outcome, where, why)
-        for where, why in shown
-    ]
