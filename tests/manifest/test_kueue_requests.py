@@ -176,6 +176,27 @@ def test_the_cluster_adds_to_what_is_written(
     assert requested(sound(*QUEUES, *cluster, text)) == expected
 
 
+DEVICES = """apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: two, namespace: team}
+spec: {spec: {devices: {requests: [
+  {name: a, exactly: {deviceClassName: big.example, count: 2}},
+  {name: b, exactly: {deviceClassName: other.example}}]}}}
+"""
+MAPPED = "deviceClassMappings: [{name: example.com/gpu, deviceClassNames: [big.example]}]"
+
+
+def test_claimed_devices_use_the_resource_of_their_class() -> None:
+    """2 of the class that is mapped, none of the other."""
+    text = asking("cpu: 1").replace(
+        "{spec: {", "{spec: {resourceClaims: [{name: d, resourceClaimTemplateName: two}], "
+    )
+    state = sound(*QUEUES, configuration(MAPPED), DEVICES, text)
+    assert requested(state) == {"cpu": 1000, "example.com/gpu": 2000}
+    assert requested(sound(*QUEUES, DEVICES, text)) == {"cpu": 1000}
+    assert requested(sound(*QUEUES, configuration(MAPPED), text)) == {"cpu": 1000}
+
+
 def test_an_overhead_that_is_written_counts_alone() -> None:
     """1 + 0.5, and not 0.25 more."""
     text = asking("cpu: 1").replace(

@@ -190,9 +190,8 @@ CONFIGURATIONS = [
     (
         "v1beta2",
         "resources: {deviceClassMappings: [{name: a}], quotaCheckStrategy: IgnoreUndeclared}",
-        ["resources.deviceClassMappings"],
+        [],
     ),
-    ("v1beta2", "resources: {deviceClassMappings: []}", []),
     ("v1beta2", "resources: {quotaCheckStrategy: BlockUndeclared, future: 1}", []),
 ]
 

@@ -3,7 +3,7 @@
 Which devices a claim would get is not worked out, so a pod that waits with one cannot be judged.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar, TypeAlias
 
 from fairlead.manifest.core.objects import NamespacedObject
@@ -24,6 +24,7 @@ class DeviceClaimTemplateObject(NamespacedObject, frozen=True, kw_only=True):
 
     kind: ClassVar = "ResourceClaimTemplate"
     gpus: int
+    devices: tuple[tuple[str, int], ...] = ()  # by class, of requests for an exact number
 
 
 DeviceClaimName: TypeAlias = tuple[type[DeviceClaimObject | DeviceClaimTemplateObject], str]
@@ -34,6 +35,11 @@ def device_claims_of(spec: Value) -> tuple[DeviceClaimName, ...]:
     """Return the claims for devices that the spec of a pod names. What is odd is left out."""
     items = spec.get("resourceClaims") if isinstance(spec, dict) else None
     return tuple(_names(items)) if isinstance(items, list) else ()
+
+
+def template_names(claims: Iterable[DeviceClaimName]) -> tuple[str, ...]:
+    """Return the ResourceClaimTemplates among the *claims* of a pod."""
+    return tuple([name for kind, name in claims if kind is DeviceClaimTemplateObject])
 
 
 def _names(items: list[Value]) -> Iterator[DeviceClaimName]:
@@ -81,7 +87,19 @@ def read_device_claim_template(top: Cursor, metadata: Metadata) -> DeviceClaimTe
         namespace=metadata.namespace,
         name=metadata.name,
         gpus=_gpus(spec.mapping("spec"), []),
+        devices=tuple(_devices(spec.mapping("spec"))),
     )
+
+
+def _devices(spec: Cursor) -> Iterator[tuple[str, int]]:
+    """Yield the class and the number of devices of each request that has no alternatives."""
+    for request in spec.mapping("devices").items("requests"):
+        exactly = request.mapping("exactly") if request.has("exactly") else request
+        for each in (request, exactly):
+            each.ignore(*each.keys())  # `_gpus` says what is not known
+        device_class = exactly.text("deviceClassName", "")
+        if device_class and exactly.text("allocationMode", "") != "All":
+            yield device_class, exactly.integer("count", 1, minimum=0)
 
 
 def _gpus(spec: Cursor, allocated: list[str]) -> int:

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from fairlead.manifest.bundle import Bundle, SettingsSection, one_object
+from fairlead.manifest.core.device_claims import DeviceClaimTemplateObject
 from fairlead.manifest.core.objects import (
     ByResource,
     LimitRangeObject,
@@ -160,7 +161,8 @@ class KueueFamily(Family[KueueWorkloadObject]):
                 return units
             case RuntimeClassObject():
                 return units
-            case LimitRangeObject(namespace=namespace):
+            case LimitRangeObject() | DeviceClaimTemplateObject() as one:
+                namespace = one.namespace
                 return [unit for unit in units if unit.key[1].startswith(f"{namespace}/")]
             case LocalQueueObject(local_queue=queue):
                 key = queue.namespace, queue.name

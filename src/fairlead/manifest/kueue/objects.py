@@ -98,6 +98,7 @@ class RequestRules(msgspec.Struct, frozen=True, kw_only=True):
 
     excluded_prefixes: tuple[str, ...] = ()
     transformations: tuple[Transformation, ...] = ()
+    device_resources: tuple[tuple[str, str], ...] = ()  # by device class, what its devices use
 
 
 class KueueSettingsObject(Object, frozen=True, kw_only=True):
@@ -125,6 +126,7 @@ class KueuePodSet(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     min_count: int
     requests: ByResource  # of one pod
+    device_templates: tuple[str, ...] = ()  # ResourceClaimTemplates that a pod names
     demand: PodDemand | None = None  # part by part, for what its cluster adds; None: not known
     labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     constraints: PodConstraints

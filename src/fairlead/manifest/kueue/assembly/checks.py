@@ -196,7 +196,6 @@ CONSEQUENCES: Final[Mapping[str, str]] = MappingProxyType(
         "topologyRequest": "quota is granted without checking nodes",
         # Configuration
         "blockAdmission": _NO_BLOCK,
-        "deviceClassMappings": "resource claims use no quota",
         "enable": _NO_BLOCK,  # of waitForPodsReady in v1beta1, where that blocks by default
         "multiKueue": "no workload is sent to another cluster",
     }

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import msgspec
 
+from fairlead.manifest.core.device_claims import DeviceClaimTemplateObject
 from fairlead.manifest.core.objects import (
     LimitRangeObject,
     NamespaceObject,
@@ -50,6 +51,7 @@ class KueueObjects:
         self.workload_classes = mirror.of(WorkloadPriorityClassObject)
         self.priority_classes = mirror.of(PriorityClassObject)
         self.namespaces = mirror.of(NamespaceObject)
+        self.device_templates = mirror.of(DeviceClaimTemplateObject)
         self.limit_ranges = mirror.of(LimitRangeObject)
         self.runtime_classes = mirror.of(RuntimeClassObject)
 

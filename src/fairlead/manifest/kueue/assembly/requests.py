@@ -26,13 +26,26 @@ def with_requests(workload: KueueWorkloadObject, objects: KueueObjects) -> Kueue
     rules, defaults = objects.request_rules, _defaults(workload.namespace, objects)
     if rules == _UNCHANGED and defaults is NO_DEFAULTS and not objects.runtime_classes:
         return workload
-    pod_sets = tuple(
-        msgspec.structs.replace(
-            each, requests=transformed(_completed(each, defaults, objects), rules)
-        )
-        for each in workload.pod_sets
-    )
-    return msgspec.structs.replace(workload, pod_sets=pod_sets)
+    pod_sets = []
+    for each in workload.pod_sets:
+        requests = transformed(_completed(each, defaults, objects), rules)
+        _add_devices(requests, workload.namespace, each, objects)
+        pod_sets.append(msgspec.structs.replace(each, requests=requests))
+    return msgspec.structs.replace(workload, pod_sets=tuple(pod_sets))
+
+
+def _add_devices(
+    requests: dict[str, int], namespace: str, pod_set: KueuePodSet, objects: KueueObjects
+) -> None:
+    """Add the devices that a pod claims, as the resources to which their classes are mapped."""
+    resource_of = dict(objects.request_rules.device_resources)
+    for name in pod_set.device_templates:
+        template = objects.device_templates.get(f"{namespace}/{name}")
+        for device_class, count in () if template is None else template.devices:
+            resource = resource_of.get(device_class)
+            if resource is not None:
+                amount = count * scale_of(resource)
+                requests[resource] = requests.get(resource, 0) + amount
 
 
 def _defaults(namespace: str, objects: KueueObjects) -> Defaults:

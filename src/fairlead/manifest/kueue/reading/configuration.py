@@ -5,7 +5,7 @@ silence; only fair sharing, admission fair sharing, feature gates and where an e
 queues up again are read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 from fairlead.manifest.core.read_settings import positive_ms, protection_ms
@@ -57,7 +57,6 @@ def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
     without_effect = (
         *given_fields(top, "multiKueue"),
         *_blocked_admission(waiting, is_old),
-        *_device_classes(resources),
     )
     top.finish()
     return KueueSettingsObject(
@@ -138,12 +137,13 @@ def _blocked_admission(waiting: Cursor, is_old: bool) -> tuple[Path, ...]:
     return ((*waiting.path(), key),) if blocks else ()
 
 
-def _device_classes(resources: Cursor) -> tuple[Path, ...]:
-    """Tell where it is said that resource claims use quota, if it is."""
-    items = resources.items("deviceClassMappings")
-    for item in items:
+def _device_resources(resources: Cursor) -> Iterator[tuple[str, str]]:
+    """Yield each device class with the resource that its devices use."""
+    for item in resources.items("deviceClassMappings"):
         item.ignore(*item.keys())
-    return given_fields(resources, "deviceClassMappings") if items else ()
+        resource = item.text("name", "")
+        for device_class in item.texts("deviceClassNames"):
+            yield device_class, resource
 
 
 def _request_rules(resources: Cursor) -> RequestRules:
@@ -162,6 +162,7 @@ def _request_rules(resources: Cursor) -> RequestRules:
     return RequestRules(
         excluded_prefixes=resources.texts("excludeResourcePrefixes"),
         transformations=tuple(found[name] for name in sorted(found)),
+        device_resources=tuple(sorted(_device_resources(resources))),
     )
 
 
