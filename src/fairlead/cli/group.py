@@ -35,7 +35,7 @@ SUMMARIES = {
     "queues": "Show the tree of queues: what each has, requests and is entitled to.",
     "pending": "List the workloads that wait in a queue, in queue order.",
     "plan": "Show which jobs start, wait, move or are evicted now, and why.",
-    "explain": "Explain the numbers of a queue, or why a job starts, waits or is evicted.",
+    "explain": "Explain the numbers of a queue, why a job starts, waits or is evicted, or a node.",
     "simulate": "Run a scenario on a virtual clock; measure waiting times and fairness.",
     "sweep": "Run a scenario under all combinations of some settings, and compare them.",
     "report": "Write the results of a simulation as one page that opens in any browser.",

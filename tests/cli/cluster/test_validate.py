@@ -121,3 +121,25 @@ def test_few_warnings_of_one_kind_and_all_errors_are_listed(tmp_path: Path) -> N
     broken = [kai_queue(f"q{at}", quota="x") for at in range(9)]
     ran = run_cli("validate", "-f", write(tmp_path, "b.yaml", NODE, *broken))
     assert ran.out.count(" error: ") == 9
+
+
+def test_many_errors_of_one_kind_are_one_and_a_count_with_places(tmp_path: Path) -> None:
+    """Of 30 equal mistakes the first is shown in full, and three of the others with their lines."""
+    broken = [kai_queue(f"q{at}", quota=f"x{at}") for at in range(30)]
+    file = write(tmp_path, "b.yaml", *broken)
+    ran = run_cli("validate", "-f", file)
+    assert ran.out.count(" error: ") == 1
+    (others,) = [line for line in ran.out.splitlines() if "more of this kind" in line]
+    first, second = (each["line"] for each in _errors(file)[1:3])
+    assert f'and 29 more of this kind: "x1" ({file}:{first}), "x2" ({file}:{second}), ' in others
+    assert "and 26 more; " in others
+    assert ran.out.endswith("errors: 30, warnings: 0, advice: 0\n")
+    assert run_cli("validate", "-f", file, "-o", "wide").out.count(" error: ") == 30
+    assert run_cli("plan", "-f", file).err.count(" error: ") == 1
+
+
+def _errors(file: str) -> list[dict[str, int]]:
+    found: list[dict[str, int]] = json.loads(run_cli("validate", "-f", file, "-o", "json").out)[
+        "findings"
+    ]
+    return found

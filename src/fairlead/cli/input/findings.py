@@ -13,7 +13,10 @@ COLOURS = {"error": "red", "warning": "yellow", "advice": "cyan"}
 
 
 MOST_OF_A_KIND: Final = 3
-"""Of more warnings of one kind only the first is printed, with the names of a few others."""
+"""Of more warnings of one kind only the first is printed, with a few of the others."""
+
+MOST_ERRORS_OF_A_KIND: Final = 10
+"""Each error has to be fixed, so more of them are printed."""
 
 
 def show_findings(
@@ -21,15 +24,14 @@ def show_findings(
 ) -> None:
     """Print findings with their place, what was expected and the fix.
 
-    Many warnings of one kind are printed as one and a count, unless *every_one* is wanted; every
-    error is printed.
+    Many of one kind are printed as one and a count, unless *every_one* is wanted.
     """
     kinds: dict[tuple[object, ...], list[Finding]] = {}
     for at, finding in enumerate(findings):
-        is_single = every_one or finding.severity == "error"
-        kinds.setdefault((at,) if is_single else _kind(finding), []).append(finding)
+        kinds.setdefault((at,) if every_one else _kind(finding), []).append(finding)
     for alike in kinds.values():
-        if len(alike) > MOST_OF_A_KIND:
+        is_error = alike[0].severity == "error"
+        if len(alike) > (MOST_ERRORS_OF_A_KIND if is_error else MOST_OF_A_KIND):
             _show([alike[0]], to_stderr=to_stderr)
             click.echo(f"    {_others_text(alike)}", err=to_stderr)
         else:
@@ -37,18 +39,20 @@ def show_findings(
 
 
 def _kind(finding: Finding) -> tuple[object, ...]:
-    """Return what warnings have in common that differ in names and places only."""
+    """Return what findings have in common that differ in names and places only."""
     return finding.severity, finding.code, len(finding.message.split())
 
 
 def _others_text(alike: Sequence[Finding]) -> str:
-    """Return how many more there are, with the words in which the messages differ, else places."""
+    """Return how many more there are, with the words in which the messages differ, and places."""
     words = [finding.message.split() for finding in alike]
     differ = [at for at, column in enumerate(zip(*words, strict=True)) if len(set(column)) > 1]
     names = [" ".join(each[at] for at in differ).strip(",;:.") for each in words[1:]]
-    if not differ:
-        places = [each.file if each.line is None else f"{each.file}:{each.line}" for each in alike]
-        names = places[1:]
+    places = [each.file if each.line is None else f"{each.file}:{each.line}" for each in alike[1:]]
+    if differ:
+        names = [f"{name} ({place})" for name, place in zip(names, places, strict=True)]
+    else:
+        names = places
     count = len(alike) - 1
     return printable(
         f"and {count} more of this kind: {first_few(names)}; fairlead validate -o wide lists all"
