@@ -48,7 +48,7 @@ def nominated_amounts(
 AXIS_COLUMNS = (
     Column(key="guaranteed", title="GUARANTEED", form="amount"),
     Column(key="limit", title="LIMIT", form="amount"),
-    Column(key="used", title="USED", form="amount"),
+    Column(key="used", same_as="allocated", title="USED", form="amount"),
     Column(key="requested", title="REQUESTED", form="amount"),
     Column(key="borrowed", title="BORROWED", form="amount"),
     Column(key="lent", title="LENT", form="amount"),

@@ -24,6 +24,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     """One number that is shown of every queue, or of every queue and axis."""
 
     key: str  # in JSON and YAML
+    same_as: str | None = None  # the word of the other rule sets for it, in JSON and YAML too
     title: str  # in tables
     form: Form
     wide: bool = False  # only in the wide table
@@ -150,7 +151,9 @@ def queue_document(report: ShareReport, entry: QueueEntry) -> dict[str, object]:
         **{c.key: cell_value(c, None, entry.cells.get(c.key)) for c in report.queue_columns},
         "resources": {
             str(line.axis): {
-                c.key: cell_value(c, line.axis, line.cells.get(c.key)) for c in report.axis_columns
+                key: cell_value(c, line.axis, line.cells.get(c.key))
+                for c in report.axis_columns
+                for key in filter(None, (c.key, c.same_as))
             }
             for line in entry.lines
         },
