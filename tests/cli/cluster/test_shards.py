@@ -113,6 +113,12 @@ def test_a_queue_of_another_shard_than_the_chosen_one_is_not_explained(file: str
     assert "nothing in the input is named 'b'" in ran.err
 
 
+def test_a_job_of_another_shard_than_the_chosen_one_is_not_called_idle(file: str) -> None:
+    ran = run_cli("explain", "team/jb", "-f", file, "--shard", "usual")
+    assert ran.exit_code == 1
+    assert "'team/jb' has no job in the shard usual; leave --shard out" in ran.err
+
+
 def test_explain_guesses_among_the_names_of_all_shards(file: str) -> None:
     ran = run_cli("explain", "bb", "-f", file)
     assert ran.exit_code == 1

@@ -17,7 +17,7 @@ from fairlead.cli.input.options import (
     shards_or_exit,
     with_faithfulness,
 )
-from fairlead.cli.input.shards import shard_option, shard_with
+from fairlead.cli.input.shards import check_is_in, shard_option, shard_with
 from fairlead.cli.output.table import table_text, wrapped
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
 from fairlead.explain.jobs.object import explain_object, object_title
@@ -83,6 +83,7 @@ def command(
     settings = with_faithfulness(assembled.settings, faithful=faithful)
     given = read_capacity(capacity, assembled)
     named = find_named(assembled, name)
+    check_is_in(shard, named, name)
     if given is not None and not isinstance(named, NamedQueue):
         raise click.BadParameter(
             "a job is placed on nodes, so it needs them; leave it out", param_hint="--capacity"

@@ -134,6 +134,16 @@ def _is_idle(named: Named) -> bool:
     return isinstance(named, NamedJobs) and not named.jobs
 
 
+def check_is_in(shard: str | None, named: Named, name: str) -> None:
+    """Refuse an object that has no job in the shard that was chosen, but may have one elsewhere."""
+    if shard is None or not _is_idle(named):
+        return
+    if isinstance(named, NamedJobs) and named.via is not None and named.via.finished:
+        return
+    text = f"{name!r} has no job in the shard {shard}; leave --shard out to look in all shards"
+    raise FairleadError(printable(text))
+
+
 def only_shard(shards: Sequence[Assembled], why: str) -> Assembled:
     """Return the only shard; several are wrong usage, and *why* says so."""
     if len(shards) > 1:
