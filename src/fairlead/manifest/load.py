@@ -77,6 +77,7 @@ def load(
     if policy is None and (objects or not findings.has_errors):  # else what is wrong is reported
         chosen = choose_policy(objects, paths[0] if paths else "-", findings)
     found, read, left_alone = _read(objects, chosen, findings)
+    found = _with_ages(found)
     if chosen:
         settings = [each for each in found if isinstance(each, SettingsObject)]
         warn_of_other_sections(settings, chosen, findings)
@@ -162,6 +163,18 @@ def _read(
         _note_others(others, policy, findings)
     _note_templates([each for each in objects if each.kind is None], findings)
     return found, read, left_alone
+
+
+def _with_ages(objects: Sequence[Object]) -> list[Object]:
+    """Return the objects, those that wait and are not created yet as the youngest of them."""
+    ages = [each.queued_ms for each in objects if each.queued_ms is not None]
+    youngest_ms = max(ages, default=0)
+    if not youngest_ms or min(ages) > 0:
+        return list(objects)
+    return [
+        replace(each, created_ms=youngest_ms + 1) if each.queued_ms == 0 else each
+        for each in objects
+    ]
 
 
 def _note_others(others: Sequence[Identified], policy: PolicyName, findings: Findings) -> None:

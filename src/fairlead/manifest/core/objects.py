@@ -55,6 +55,11 @@ class Object(msgspec.Struct, frozen=True, kw_only=True):
     is_single: ClassVar[bool] = False
     source: Source
 
+    @property
+    def queued_ms(self) -> int | None:
+        """Since when it waits for its turn, 0: it is not created yet; None: it does not wait."""
+        return None
+
     def key(self) -> str:
         """Return by what an object is known among those of its type; "" where there is one only."""
         return ""
@@ -128,6 +133,11 @@ class PodObject(NamespacedObject, frozen=True, kw_only=True):
     ephemeral_volumes: tuple[EphemeralVolume, ...] = ()
     device_claims: tuple[tuple[type, str], ...] = ()  # the kind, and the name in its namespace
     claimed_gpus: int = 0  # what these come to, once they are looked up
+
+    @property
+    def queued_ms(self) -> int | None:
+        """When it was created, if it has no node yet."""
+        return self.created_ms if self.node is None else None
 
 
 class NodeObject(NamedObject, frozen=True, kw_only=True):

@@ -162,3 +162,8 @@ class KueueWorkloadObject(NamespacedObject, frozen=True, kw_only=True):
     checks: tuple[AdmissionCheck, ...] = ()
     deactivated_by: str = ""
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
+
+    @property
+    def queued_ms(self) -> int | None:
+        """When it was created, if it has no quota yet."""
+        return self.created_ms if self.admitted_ms is None else None

@@ -126,6 +126,11 @@ class OwnerObject(NamespacedObject, frozen=True, kw_only=True):
     scheduled: bool = False
 
     @property
+    def queued_ms(self) -> int | None:
+        """When it was created, which is the age of what is made of it."""
+        return self.created_ms
+
+    @property
     def group(self) -> str:
         """The API group; "" is the core one."""
         return self.api_version.rpartition("/")[0]
