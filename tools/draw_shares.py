@@ -22,7 +22,7 @@ def shares() -> list[dict[str, object]]:
     arguments = ["queues", "-f", "examples/kai/monday", "-o", "json"]
     command = [sys.executable, "-m", "fairlead", *arguments]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    queues: list[dict[str, object]] = json.loads(ran.stdout)["queues"]
+    queues: list[dict[str, object]] = json.loads(ran.stdout)["shards"][0]["queues"]
     return queues
 
 
