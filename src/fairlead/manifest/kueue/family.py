@@ -26,6 +26,7 @@ from fairlead.manifest.core.objects import (
 from fairlead.manifest.core.owners.kinship import Dependent, Kinship
 from fairlead.manifest.core.owners.objects import OwnerObject
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kueue.assembly.bare_pods import warn_of_bare_pods
 from fairlead.manifest.kueue.assembly.checks import advise_kueue, warn_of_missing, warn_of_no_effect
 from fairlead.manifest.kueue.assembly.queues import (
     KueueObjects,
@@ -251,6 +252,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
         warn_of_missing(objects, findings)
         warn_of_no_effect(objects, findings)
         refuse_too_many_pods(objects.unfinished_workloads(), findings)
+        warn_of_bare_pods(self.mirror.of(PodObject), objects.workloads, findings)
 
     def complete(self, state: ClusterState, findings: Findings) -> None:
         """Advise on the objects and the state that they became."""
