@@ -111,6 +111,7 @@ def test_a_container_without_resources_in_its_status_counts_as_written() -> None
         "containerStatuses: [1, {name: c}, {name: c, resources: x}]",
         "containerStatuses: [{name: c, resources: {requests: {cpu: [1]}}}], conditions: [1]",
         "containerStatuses: [{name: c, resources: {requests: [1]}}], conditions: x",
+        "containerStatuses: [{name: [c], resources: {requests: {cpu: 3}}}]",
     ],
 )
 def test_a_status_that_makes_no_sense_changes_nothing(status: str) -> None:
@@ -125,6 +126,10 @@ status: {{phase: Pending, {status}}}
     found = read_pod(cursor)
     assert found is not None
     assert found.requests["cpu"] == 2000
+
+
+def test_a_name_that_is_no_text_names_no_status() -> None:
+    assert cpu(pod("1 3 3").replace("name: c0", "name: [c0]", 1))[0] == 1000
 
 
 def test_a_pod_that_was_not_resized_is_read_once() -> None:

@@ -31,7 +31,7 @@ def resized_spec(pod: Mapping) -> Mapping | None:
     is_infeasible = _is_infeasible(status)
     changed: dict[str, Value] = {}
     for listed, statuses in _LISTS:
-        known = {each.get("name"): each for each in _mappings(status, statuses)}
+        known = {_name(each): each for each in _mappings(status, statuses)}
         if any("resources" in each for each in known.values()):
             containers = list(_resized(spec, listed, known, is_infeasible=is_infeasible))
             if containers != spec.get(listed):
@@ -45,7 +45,7 @@ def resized_spec(pod: Mapping) -> Mapping | None:
 
 
 def _resized(
-    spec: Mapping, listed: str, known: dict[Value, Mapping], *, is_infeasible: bool
+    spec: Mapping, listed: str, known: dict[str | None, Mapping], *, is_infeasible: bool
 ) -> Iterator[Value]:
     """Yield the containers of a list, those that were resized with the requests that count."""
     items = spec.get(listed)
@@ -53,7 +53,7 @@ def _resized(
         if not isinstance(item, dict):
             yield item
             continue
-        status = known.get(item.get("name"), _NOTHING)
+        status = known.get(_name(item), _NOTHING)
         is_lasting = listed == "containers" or item.get("restartPolicy") == "Always"
         requests = None
         if is_lasting and "resources" in status:
@@ -93,6 +93,11 @@ def _is_infeasible(status: Mapping) -> bool:
         each.get("type") == "PodResizePending" and each.get("reason") == "Infeasible"
         for each in _mappings(status, "conditions")
     )
+
+
+def _name(parent: Mapping) -> str | None:
+    found = parent.get("name")
+    return found if isinstance(found, str) else None
 
 
 def _mapping(parent: Mapping, key: str) -> Mapping:
