@@ -1,0 +1,505 @@
+"""One request to the API server: its deadline, its errors, its credentials, its connections."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from fairlead.cluster.kubernetes.client.errors import (
+    ApiError,
+    ConflictError,
+    GoneError,
+    InvalidError,
+    LateError,
+    NotFoundError,
+    RefusedError,
+    ServerFaultError,
+    TooLongAnswerError,
+    TooManyRequestsError,
+    UnauthorizedError,
+    UnreachableError,
+    UnreadableAnswerError,
+)
+from fairlead.cluster.kubernetes.client.session import Session
+from fairlead.errors import ClusterError
+from tests.cluster.kubernetes.client.byte_server import (
+    ByteServer,
+    FixedToken,
+    Playing,
+    answers,
+    run,
+    sends,
+    serving,
+    silence,
+    status,
+)
+
+PODS = "/api/v1/pods"
+OK = answers(200, {"kind": "PodList"})
+
+
+@asynccontextmanager
+async def session(
+    server: ByteServer, credentials: FixedToken | None = None, **options: int | float
+) -> AsyncIterator[Session]:
+    given = {"connections": 4, "deadline_s": 5.0, **options}
+    opened = Session(server.access(credentials), **given)  # type: ignore[arg-type]
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+async def asked(play: Playing, method: str = "GET", **options: int | float) -> bytes:
+    async with serving(play) as server, session(server, None, **options) as lane:
+        return await lane.ask(method, PODS, body=b"{}" if method != "GET" else None)
+
+
+def failure(play: Playing, method: str = "GET", **options: int | float) -> ApiError:
+    with pytest.raises(ApiError) as raised:
+        run(asked(play, method, **options))
+    return raised.value
+
+
+def test_a_request_is_sent_as_it_was_given() -> None:
+    async def story() -> None:
+        async with serving(OK) as server:
+            access = server.access(FixedToken("abc"), headers=(("Impersonate-User", "ann"),))
+            lane = Session(access, connections=1, deadline_s=5)
+            await lane.ask(
+                "POST",
+                "/api/v1/namespaces/a%2Fb/pods",
+                query=(("fieldManager", "x y&z"),),
+                body=b'{"a":1}',
+            )
+            await lane.close()
+        [request] = server.requests
+        assert (request.method, request.path) == ("POST", "/api/v1/namespaces/a%2Fb/pods")
+        assert request.query == {"fieldManager": "x y&z"}
+        assert request.body == b'{"a":1}'
+        sent = request.headers
+        assert sent["authorization"] == "Bearer abc"
+        assert sent["impersonate-user"] == "ann"
+        assert sent["content-type"] == sent["accept"] == "application/json"
+
+    run(story())
+
+
+def test_a_prefix_of_the_server_stands_before_each_path() -> None:
+    async def story() -> str:
+        async with serving(OK) as server:
+            server.url += "/k8s/clusters/c-1"
+            async with session(server) as lane:
+                await lane.ask("GET", PODS)
+            return server.requests[0].path
+
+    assert run(story()) == "/k8s/clusters/c-1/api/v1/pods"
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "retry_after_s", "is_unknown"),
+    [
+        (400, InvalidError, None, False),
+        (401, UnauthorizedError, None, False),
+        (403, RefusedError, None, False),
+        (404, NotFoundError, None, False),
+        (405, InvalidError, None, False),
+        (409, ConflictError, None, False),
+        (410, GoneError, None, False),
+        (422, InvalidError, None, False),
+        (429, TooManyRequestsError, 0, False),
+        (500, ServerFaultError, 0, True),
+        (503, ServerFaultError, 0, True),
+        (302, UnreadableAnswerError, None, False),
+    ],
+)
+def test_each_status_has_its_error(
+    code: int, error: type[ApiError], retry_after_s: int | None, is_unknown: bool
+) -> None:
+    found = failure(answers(code, status(code, "Why", "because\nof this")), "PUT")
+    assert type(found) is error
+    assert (found.method, found.path, found.status, found.reason) == ("PUT", PODS, code, "Why")
+    assert (found.retry_after_s, found.is_unknown) == (retry_after_s, is_unknown)
+    assert str(found) == f"PUT {PODS}: {code} Why because of this; {error.advice}"
+
+
+@pytest.mark.parametrize(
+    ("code", "headers", "seconds", "expected_s"),
+    [
+        (429, {"Retry_After": "7"}, None, 7),
+        (429, {}, 10, 10),
+        (429, {"Retry_After": "7"}, 10, 10),
+        (503, {"Retry_After": "3"}, None, 3),
+        (429, {"Retry_After": "999999999999"}, None, 600),
+        (429, {"Retry_After": "soon"}, None, 0),
+        (429, {"Retry_After": "-5"}, None, 0),
+        (429, {}, -5, 0),
+        (403, {"Retry_After": "7"}, None, None),
+    ],
+)
+def test_the_server_says_when_to_ask_again(
+    code: int, headers: dict[str, str], seconds: int | None, expected_s: int | None
+) -> None:
+    details = {} if seconds is None else {"retryAfterSeconds": seconds}
+    play = answers(code, status(code, "Why", "because", **details), **headers)
+    assert failure(play).retry_after_s == expected_s
+
+
+def test_a_date_to_ask_again_counts_from_the_clock_of_the_server() -> None:
+    """10:00:42 - 10:00:00 = 42 s, in a year in which our clock is not."""
+    play = answers(
+        429,
+        {},
+        Date="Sun, 06 Nov 1994 10:00:00 GMT",
+        Retry_After="Sun, 06 Nov 1994 10:00:42 GMT",
+    )
+    assert failure(play).retry_after_s == 42
+
+
+def test_a_date_that_has_passed_means_now() -> None:
+    assert failure(answers(429, {}, Retry_After="Sun, 06 Nov 1994 10:00:00 GMT")).retry_after_s == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"<html>gateway\x1b[31m</html>", "500 <html>gateway?[31m</html>"),
+        (b"", "500"),
+        (b"\xff\xfe", "500 ??"),
+        (b'{"kind":"Pod","message":"x"}', '500 {"kind":"Pod","message":"x"}'),
+        (b'{"kind":"Status","message":7}', '500 {"kind":"Status","message":7}'),
+        (b"[" * 30_000, "500 " + "[" * 400 + "..."),
+        (b'{"kind":"Status"}', "500"),
+    ],
+)
+def test_a_failure_without_words_of_the_api_server_is_told_too(body: bytes, words: str) -> None:
+    words = words.replace("??", "\ufffd\ufffd")  # which are printable
+    found = failure(answers(500, body, content_type="text/html"))
+    assert str(found) == f"GET {PODS}: {words}; see the log of the API server"
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        silence(),
+        sends(b"HTTP/1.1 200 OK\r\n", *[b"X-Drip: 1\r\n"] * 50, pause_s=0.05),
+        sends(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n",
+            *[b" "] * 50,
+            pause_s=0.05,
+        ),
+    ],
+    ids=["no answer", "headers that drip", "a body that drips"],
+)
+def test_the_deadline_is_that_of_the_whole_exchange(play: Playing) -> None:
+    """Every byte comes within 0.05 s of the last; the whole would take 2.5 s."""
+    began_s = time.monotonic()
+    found = failure(play, "POST", deadline_s=0.3)
+    assert time.monotonic() - began_s < 2
+    assert isinstance(found, LateError)
+    assert found.is_unknown
+    assert "no whole answer within 0.3 s" in str(found)
+
+
+def test_a_request_that_waits_for_a_free_connection_was_not_sent() -> None:
+    async def story() -> tuple[LateError, LateError]:
+        async with serving(silence()) as server, session(server, connections=1) as lane:
+            first, second = await asyncio.gather(
+                lane.ask("POST", "/one", deadline_s=0.5),
+                lane.ask("POST", "/two", deadline_s=0.2),
+                return_exceptions=True,
+            )
+            assert isinstance(first, LateError)
+            assert isinstance(second, LateError)
+            assert [each.path for each in server.requests] == ["/one"]
+            return first, second
+
+    first, second = run(story())
+    assert (first.is_unknown, second.is_unknown) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        sends(b"", is_cut=True),
+        sends(b"HTTP/1.1 200 OK\r\nContent-Ty", is_cut=True),
+        sends(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+            is_cut=True,
+        ),
+        sends(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n9\r\n{",
+            is_cut=True,
+        ),
+        sends(b"SSH-2.0-OpenSSH\r\n", is_cut=True),
+    ],
+    ids=["at once", "in the headers", "in the body", "in a chunk", "another protocol"],
+)
+def test_an_answer_that_breaks_off_leaves_the_outcome_unknown(play: Playing) -> None:
+    found = failure(play, "POST")
+    assert type(found) is UnreachableError
+    assert found.is_unknown
+    assert found.retry_after_s == 0
+
+
+def test_nothing_was_done_where_nothing_listens() -> None:
+    async def story() -> None:
+        async with serving(OK) as server:
+            pass
+        async with session(server) as lane:
+            await lane.ask("POST", PODS)
+
+    with pytest.raises(UnreachableError, match="nothing listens there") as raised:
+        run(story())
+    assert not raised.value.is_unknown
+    assert raised.value.retry_after_s == 0
+
+
+def test_a_put_is_not_sent_twice_when_a_used_connection_breaks() -> None:
+    """By itself aiohttp would repeat it, and the second would report a conflict with the first."""
+
+    async def story() -> list[str]:
+        async with serving(OK, sends(is_cut=True), OK) as server, session(server) as lane:
+            await lane.ask("GET", PODS)
+            with pytest.raises(UnreachableError):
+                await lane.ask("PUT", PODS, body=b"{}")
+            return [each.method for each in server.requests]
+
+    assert run(story()) == ["GET", "PUT"]
+
+
+def test_connections_are_used_again() -> None:
+    async def story() -> list[int]:
+        async with serving(OK) as server, session(server, connections=1) as lane:
+            for _ in range(3):
+                await lane.ask("GET", PODS)
+            return [each.connection for each in server.requests]
+
+    assert run(story()) == [1, 1, 1]
+
+
+def test_a_new_connection_replaces_one_that_broke() -> None:
+    async def story() -> list[int]:
+        async with serving(sends(is_cut=True), OK) as server, session(server) as lane:
+            with pytest.raises(UnreachableError):
+                await lane.ask("GET", PODS)
+            await lane.ask("GET", PODS)
+            return [each.connection for each in server.requests]
+
+    assert run(story()) == [1, 2]
+
+
+@pytest.mark.parametrize("is_chunked", [True, False])
+def test_an_answer_is_bounded(is_chunked: bool) -> None:
+    """100 bytes are held, 101 are not."""
+
+    def body(count: int) -> Playing:
+        data = b"0" * count
+        if not is_chunked:
+            return answers(200, data)
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+        return sends(
+            head + b"Transfer-Encoding: chunked\r\n\r\n", b"%x\r\n%b\r\n0\r\n\r\n" % (count, data)
+        )
+
+    assert len(run(asked(body(100), max_body_bytes=100))) == 100
+    found = failure(body(101), "POST", max_body_bytes=100)
+    assert isinstance(found, TooLongAnswerError)
+    assert found.is_unknown
+
+
+def test_the_text_of_a_failure_is_bounded_too() -> None:
+    assert len(str(failure(answers(500, b"x" * 10_000_000)))) < 600
+
+
+def test_a_login_page_is_no_success() -> None:
+    found = failure(answers(200, b"<html>", content_type="text/html"), "POST")
+    assert type(found) is UnreadableAnswerError
+    assert found.is_unknown
+    assert "the answer is text/html, not application/json" in str(found)
+
+
+def test_text_is_read_where_it_was_asked_for() -> None:
+    async def story() -> bytes:
+        play = answers(200, b"ok", content_type="text/plain; charset=utf-8")
+        async with serving(play) as server, session(server) as lane:
+            return await lane.ask("GET", "/readyz", accept="text/plain")
+
+    assert run(story()) == b"ok"
+
+
+def test_a_redirect_is_not_followed() -> None:
+    async def story() -> int:
+        play = answers(302, b"", Location="/elsewhere")
+        async with serving(play) as server, session(server, FixedToken("abc")) as lane:
+            with pytest.raises(UnreadableAnswerError):
+                await lane.ask("GET", PODS)
+            return len(server.requests)
+
+    assert run(story()) == 1
+
+
+UNAUTHORIZED = answers(401, status(401, "Unauthorized", "Unauthorized"))
+
+
+def test_a_401_renews_the_credentials_and_asks_once_more() -> None:
+    async def story() -> None:
+        tokens = FixedToken("old", "new")
+        async with serving(UNAUTHORIZED, OK) as server, session(server, tokens) as lane:
+            await lane.ask("POST", PODS, body=b'{"a":1}')
+        sent = [each.headers["authorization"] for each in server.requests]
+        assert sent == ["Bearer old", "Bearer new"]
+        assert [each.body for each in server.requests] == [b'{"a":1}'] * 2
+        assert [each.connection for each in server.requests] == [1, 2], "a new certificate counts"
+        assert tokens.refusals == 1
+
+    run(story())
+
+
+def test_a_second_401_is_an_error() -> None:
+    async def story() -> int:
+        tokens = FixedToken("old", "new")
+        async with serving(UNAUTHORIZED) as server, session(server, tokens) as lane:
+            with pytest.raises(UnauthorizedError):
+                await lane.ask("GET", PODS)
+            return len(server.requests)
+
+    assert run(story()) == 2
+
+
+def test_many_401_at_once_renew_the_credentials_once() -> None:
+    """A second renewal would throw away the token that the first one has just fetched."""
+
+    async def play(request: object, writer: asyncio.StreamWriter) -> None:
+        headers = getattr(request, "headers", {})
+        await asyncio.sleep(0.05)
+        is_new = headers["authorization"] == "Bearer new"
+        await (OK if is_new else UNAUTHORIZED)(request, writer)  # type: ignore[arg-type]
+
+    async def story() -> int:
+        tokens = FixedToken("old", "new", "never")
+        async with serving(play) as server, session(server, tokens) as lane:
+            await asyncio.gather(*(lane.ask("GET", PODS) for _ in range(4)))
+        return tokens.refusals
+
+    assert run(story()) == 1
+
+
+def test_a_request_in_flight_survives_the_renewal_of_another() -> None:
+    async def play(request: object, writer: asyncio.StreamWriter) -> None:
+        path = getattr(request, "path", "")
+        if path == "/slow":
+            await asyncio.sleep(0.4)
+        await (UNAUTHORIZED if path == "/refused" else OK)(request, writer)  # type: ignore[arg-type]
+
+    async def story() -> tuple[bytes | BaseException, bytes | BaseException]:
+        async with serving(play) as server, session(server, FixedToken("a", "b")) as lane:
+            return await asyncio.gather(
+                lane.ask("GET", "/slow"), lane.ask("GET", "/refused"), return_exceptions=True
+            )
+
+    slow, refused = run(story())
+    assert slow == b'{"kind": "PodList"}'
+    assert isinstance(refused, UnauthorizedError)
+
+
+class SlowToken(FixedToken):
+    async def token(self) -> str | None:
+        await asyncio.sleep(20)
+        return None
+
+
+def test_credentials_that_hang_are_within_the_deadline() -> None:
+    async def story() -> None:
+        async with serving(OK) as server, session(server, SlowToken(), deadline_s=0.2) as lane:
+            await lane.ask("POST", PODS)
+
+    with pytest.raises(LateError) as raised:
+        run(story())
+    assert not raised.value.is_unknown
+
+
+@pytest.mark.parametrize("token", ["two\r\nlines", "two\nlines", "schl\u00fcssel", "a\x00b"])
+def test_a_token_that_is_no_header_is_refused_and_not_shown(token: str) -> None:
+    async def story() -> None:
+        async with serving(OK) as server, session(server, FixedToken(token)) as lane:
+            await lane.ask("GET", PODS)
+
+    with pytest.raises(ClusterError, match="not a single line of ASCII") as raised:
+        run(story())
+    assert token not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"you sent Authorization: Bearer s3cret", status(403, "Forbidden", "token s3cret is not")],
+    ids=["a page", "a Status"],
+)
+def test_a_server_that_repeats_the_token_does_not_bring_it_into_the_message(body: object) -> None:
+    async def story() -> None:
+        play = answers(403, body)
+        async with serving(play) as server, session(server, FixedToken("s3cret")) as lane:
+            await lane.ask("GET", PODS)
+
+    with pytest.raises(RefusedError) as raised:
+        run(story())
+    assert "s3cret" not in str(raised.value)
+    assert "..." in str(raised.value)
+
+
+def test_the_login_of_a_proxy_is_not_shown() -> None:
+    async def story() -> None:
+        async with serving(OK) as server:
+            pass
+        access = server.access(proxy=server.url.replace("http://", "http://ann:s3cret@"))
+        lane = Session(access, connections=1, deadline_s=5)
+        try:
+            await lane.ask("GET", PODS)
+        finally:
+            await lane.close()
+
+    with pytest.raises(UnreachableError, match="proxy cannot be reached") as raised:
+        run(story())
+    assert "s3cret" not in f"{raised.value!r} {raised.value}"
+
+
+def test_requests_go_through_the_proxy() -> None:
+    async def story() -> list[str]:
+        async with serving(OK) as proxy:
+            access = proxy.access(proxy=proxy.url)
+            lane = Session(
+                type(access)(
+                    server="http://api.invalid:6443",
+                    ssl=None,
+                    proxy=proxy.url,
+                    credentials=FixedToken(),
+                ),
+                connections=1,
+                deadline_s=5,
+            )
+            await lane.ask("GET", PODS)
+            await lane.close()
+            return [each.path for each in proxy.requests]
+
+    assert run(story()) == ["http://api.invalid:6443/api/v1/pods"]
+
+
+def test_a_full_lane_does_not_delay_another() -> None:
+    async def story() -> bytes:
+        async with (
+            serving(silence(), OK) as server,
+            session(server, connections=1) as acts,
+            session(server, connections=1, deadline_s=2) as lease,
+        ):
+            stuck = asyncio.ensure_future(acts.ask("POST", PODS))
+            while not server.requests:
+                await asyncio.sleep(0.01)
+            body = await lease.ask("GET", "/lease")
+            stuck.cancel()
+            await asyncio.gather(stuck, return_exceptions=True)
+            return body
+
+    assert run(story()) == b'{"kind": "PodList"}'
