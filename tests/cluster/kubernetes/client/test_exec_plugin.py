@@ -34,7 +34,8 @@ ENVIRON = {"PATH": os.environ["PATH"]}
 COUNTING = """
     runs = folder / "runs"
     count = int(runs.read_text()) + 1 if runs.exists() else 1
-    runs.write_text(str(count))
+    runs.with_suffix(".new").write_text(str(count))
+    runs.with_suffix(".new").replace(runs)
     status = {"token": f"token-{count}"}
     expiry = folder / "expiry"
     if expiry.exists():
