@@ -64,11 +64,13 @@ def no_shards(_: Iterable[Object]) -> Sequence[str]:
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
     """All that is special to one rule set when manifests are read.
 
+    ``queue_label`` is that with which an object names its queue; "": none does.
     ``shards`` returns the names of the shards among objects, each of which is a state of its own.
     """
 
     policy: PolicyName
     queues: str  # which objects are its queues, for people
+    queue_label: str = ""
     kinds: Mapping[GroupAndKind, Kind]
     untyped: UntypedDocument | None = None
     section: SettingsSection

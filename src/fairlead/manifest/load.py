@@ -161,7 +161,8 @@ def _read(
             found += each.read(findings)
     if others and policy:
         _note_others(others, policy, findings)
-    _note_templates([each for each in objects if each.kind is None], findings)
+    label = BUNDLES[policy].queue_label if policy else ""
+    _note_unread([each for each in objects if each.kind is None], label, findings)
     return found, read, left_alone
 
 
@@ -189,21 +190,28 @@ def _note_others(others: Sequence[Identified], policy: PolicyName, findings: Fin
     )
 
 
-def _note_templates(unread: Sequence[Identified], findings: Findings) -> None:
-    """Report objects of kinds that are not read and have a pod template, once for each kind."""
+def _note_unread(unread: Sequence[Identified], queue_label: str, findings: Findings) -> None:
+    """Report objects of kinds that are not read and have pods or a queue, once for each kind."""
     alike: defaultdict[str, list[Identified]] = defaultdict(list)
     for each in unread:
-        if _has_template(each.document.value):
+        value = each.document.value
+        if _has_template(value) or _has_label(value, queue_label):
             alike[each.title].append(each)
     for title, found in alike.items():
         found[0].document.source.advise(
             findings,
             "left-alone",
             ("kind",),
-            f"found {len(found)} {title} with pod templates, a kind that is not read; pods that "
-            "are made of it count only where they are in the input",
-            "add its pods, as kubectl get pods -A -o yaml writes them",
+            f"found {len(found)} {title}, a kind that is not read; pods and workloads that are "
+            "made of it count only where they are in the input",
+            "add them, as kubectl get -A -o yaml writes them",
         )
+
+
+def _has_label(value: Mapping[str, Value], label: str) -> bool:
+    metadata = value.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return isinstance(labels, dict) and label in labels
 
 
 def _has_template(value: Value) -> bool:

@@ -111,6 +111,19 @@ def test_kinds_with_templates_that_are_not_read_are_said_once_each() -> None:
     assert result.left_alone == {"DaemonSet.apps": 2, "Service": 1}
 
 
+def test_a_kind_that_is_not_read_and_names_a_queue_is_listed() -> None:
+    """A TrainJob has no pod template, but a controller makes pods of it for the queue."""
+    queue = "{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: q}}"
+    head = "apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob"
+    job = f"{{{head}, metadata: {{name: t, labels: %s}}}}"
+    texts = [queue, job % "{kai.scheduler/queue: q}", job % "{app: x}"]
+    result = load([], texts=[("world.yaml", "\n---\n".join(texts))])
+    (found,) = [each for each in result.findings if each.code == "left-alone"]
+    assert found.message.startswith(
+        "found 1 TrainJob.trainer.kubeflow.org, a kind that is not read"
+    )
+
+
 def test_a_mistake_of_a_template_is_said_once_and_not_for_each_pod() -> None:
     result = load_text(QUOTAS, SERVERS.replace("labels: {app: pages}\n        spec", _IN_A_GROUP))
     assert told(result) == [

@@ -324,6 +324,7 @@ def _shards(objects: Iterable[Object]) -> Sequence[str]:
 KAI: Final = Bundle(
     policy="kai",
     queues="KAI Queue",
+    queue_label="kai.scheduler/queue",
     kinds={
         ("scheduling.run.ai", "Queue"): one_object(read_kai_queue, "v2", is_queue=True),
         ("scheduling.run.ai", "PodGroup"): one_object(read_kai_pod_group, "v2alpha2"),

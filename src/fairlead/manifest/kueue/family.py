@@ -39,7 +39,7 @@ from fairlead.manifest.kueue.assembly.reservations import warn_of_reservations
 from fairlead.manifest.kueue.assembly.slices import as_difference, is_replaced, newer_slices
 from fairlead.manifest.kueue.assembly.workloads import observed_workload, refuse_too_many_pods
 from fairlead.manifest.kueue.jobs.make import Priorities, make_workloads
-from fairlead.manifest.kueue.jobs.managed import kueue_standing, queue_name
+from fairlead.manifest.kueue.jobs.managed import QUEUE_LABEL, kueue_standing, queue_name
 from fairlead.manifest.kueue.objects import (
     ClusterQueueObject,
     CohortObject,
@@ -284,6 +284,7 @@ _BETA: Final = ("v1beta2", "v1beta1")
 KUEUE: Final = Bundle(
     policy="kueue",
     queues="Kueue ClusterQueue",
+    queue_label=QUEUE_LABEL,
     kinds={
         (_GROUP, "ClusterQueue"): one_object(read_cluster_queue, *_BETA, is_queue=True),
         (_GROUP, "Cohort"): one_object(read_cohort, *_BETA, "v1alpha1", is_queue=True),
