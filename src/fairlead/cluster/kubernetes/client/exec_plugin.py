@@ -86,7 +86,7 @@ class ExecPlugin:
         self._asks = may_ask and settings.interactive != "Never"
         self._timeout_s = ANSWER_TIMEOUT_S if self._asks else timeout_s
         self._clock = clock
-        self._lock = asyncio.Lock()
+        self._running: asyncio.Task[None] | None = None
         self._got: str | None = None
         self._failed: ClusterError | None = None
         self._run_again_s = clock.monotonic_s()  # not before
@@ -95,13 +95,13 @@ class ExecPlugin:
     async def token(self) -> str | None:
         """Return the token of the plugin, None beside a certificate.
 
-        Requests that come at the same time wait for one run. Raises ClusterError.
+        Requests that come at the same time wait for one run, which goes on when they are given up:
+        a plugin may take longer than the deadline of a request. Raises ClusterError.
         """
-        if self._is_valid():
-            return self._got
-        async with self._lock:
-            if not self._is_valid():
-                await self._renew()
+        while not self._is_valid():
+            if self._running is None or self._running.done():
+                self._running = asyncio.create_task(self._renew())
+            await asyncio.shield(self._running)
         return self._got
 
     def refused(self) -> None:
@@ -128,7 +128,6 @@ class ExecPlugin:
             message = f"the credential plugin {self._settings.command} {failure}{told}"
             self._failed = ClusterError(message, retry_after_s=int(LEAST_KEPT_S))
         self._run_again_s = self._clock.monotonic_s() + LEAST_KEPT_S
-        self._is_valid()
 
     def _take(self, printed: bytes) -> None:
         """Keep the credential in what the plugin *printed*."""
