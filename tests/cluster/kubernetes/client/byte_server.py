@@ -20,7 +20,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     query: dict[str, str]
-    headers: dict[str, str]  # the names in lower case
+    headers: dict[str, str]  # the names in lower case; values of one name joined by commas
     body: bytes
     connection: int  # the how many-th of the server
 
@@ -175,9 +175,10 @@ async def _read(reader: asyncio.StreamReader, connection: int) -> Request | None
     first, *lines = head.decode().split("\r\n")
     method, target, _ = first.split(" ")
     path, _, query = target.partition("?")
-    headers = {
-        name.lower(): value for name, _, value in (line.partition(": ") for line in lines if line)
-    }
+    headers: dict[str, str] = {}
+    for name, _, value in (line.partition(": ") for line in lines if line):
+        before = headers.get(name.lower())
+        headers[name.lower()] = value if before is None else f"{before}, {value}"
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     return Request(
         method=method,

@@ -51,7 +51,10 @@ def failure(play: Playing, method: str = "GET", **options: int | float) -> ApiEr
 def test_a_request_is_sent_as_it_was_given() -> None:
     async def story() -> None:
         async with serving(OK) as server:
-            access = server.access(FixedToken("abc"), headers=(("Impersonate-User", "ann"),))
+            groups = (("Impersonate-Group", "dev"), ("Impersonate-Group", "ops"))
+            access = server.access(
+                FixedToken("abc"), headers=(("Impersonate-User", "ann"), *groups)
+            )
             lane = Session(access, connections=1, deadline_s=5)
             await lane.ask(
                 "POST",
@@ -67,6 +70,7 @@ def test_a_request_is_sent_as_it_was_given() -> None:
         sent = request.headers
         assert sent["authorization"] == "Bearer abc"
         assert sent["impersonate-user"] == "ann"
+        assert sent["impersonate-group"] == "dev, ops"
         assert sent["content-type"] == sent["accept"] == "application/json"
 
     run(story())

@@ -18,6 +18,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from fairlead.cluster.kubernetes.client.access import Access
@@ -147,9 +148,9 @@ class Session:
         pool.is_old = True
         self._pool = _Pool(self._connections)
 
-    async def _headers(self, exchange: "_Exchange") -> dict[str, str]:
-        headers = {"Accept": exchange.accept, "Accept-Encoding": "identity"}
-        headers.update(self._access.headers)
+    async def _headers(self, exchange: "_Exchange") -> CIMultiDict[str]:
+        headers = CIMultiDict({"Accept": exchange.accept, "Accept-Encoding": "identity"})
+        headers.extend(self._access.headers)  # each group of an impersonated user is one more
         if exchange.body is not None:
             headers["Content-Type"] = exchange.content_type
         token = await self._access.credentials.token()
@@ -227,7 +228,7 @@ class _Pool:
                 await self.http.close()
 
     def sent(
-        self, exchange: _Exchange, access: Access, headers: dict[str, str]
+        self, exchange: _Exchange, access: Access, headers: CIMultiDict[str]
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Send the request, once, to no other server than ours."""
         url = URL(access.server.rstrip("/") + exchange.path, encoded=True)
