@@ -247,6 +247,15 @@ def test_a_queue_waits_with_those_whose_jobs_are_too_large_too(
     assert f"entitled to {entitled} at most while its siblings wait too: no k" in message
 
 
+def test_amounts_are_not_looked_at_one_by_one_where_there_are_too_many() -> None:
+    """The jobs of c and its siblings hold every amount: with k 0.1, c has 1.1/3 of all GPUs."""
+    gpus = 3 * 10**12
+    others = [small_job("a", 2), small_job("b", 3)]
+    objects = (*THREE, NODE.format(gpus=gpus), job(gpus, "c"), *others)
+    message = ill_matched(*objects, OWN.format(usage="{k: 0.1}")).message
+    assert '"c" is entitled to 1.1e+12 GPUs at most' in message
+
+
 def test_a_quota_is_no_matter_of_k() -> None:
     """With a quota of 8 of its own, b lacks 8 of the other 8: 7.5/4 - 1 = 0.875."""
     own = queue("b").replace("gpu: {quota: 0,", "gpu: {quota: 8,")

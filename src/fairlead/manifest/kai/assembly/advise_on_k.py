@@ -42,6 +42,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 
 _LEAST_K: Final = Fraction(1, 10**9)  # past use is known to nine decimals
+_MAX_UNITS: Final = 10**7  # amounts of GPUs that are looked at one by one
 _GPU: Final = KAI_AXES.index("gpu")
 _TWO: Final = 2
 
@@ -271,9 +272,15 @@ def _job_sizes(jobs: Iterable[AskedJob], state: ClusterState) -> dict[str, Set[i
 
 
 def _most_held(sizes: Set[int], has: int) -> int:
-    """Return the largest sum within *has* of any number of jobs of these *sizes*."""
+    """Return the largest sum within *has* of any number of jobs of these *sizes*.
+
+    Beyond the square of the largest size there is no gap in what can be held; of clusters that
+    are too large to look at every amount, none is looked for.
+    """
     unit = gcd(*sizes)
     most = has // unit
+    if most > min((max(sizes) // unit) ** 2, _MAX_UNITS):
+        return most * unit
     within = (1 << most + 1) - 1
     sums = 1  # bit n: n units can be held
     for size in sizes:
