@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -72,7 +73,7 @@ class ByteServer:
 
 
 @asynccontextmanager
-async def serving(*plays: Playing) -> AsyncIterator[ByteServer]:
+async def serving(*plays: Playing, tls: ssl.SSLContext | None = None) -> AsyncIterator[ByteServer]:
     """Give a server that plays *plays*, until the end of the block."""
     played = ByteServer(*plays)
     tasks: set[asyncio.Task[None]] = set()
@@ -80,9 +81,9 @@ async def serving(*plays: Playing) -> AsyncIterator[ByteServer]:
     def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         tasks.add(asyncio.ensure_future(played.serve(reader, writer)))
 
-    server = await asyncio.start_server(begin, "127.0.0.1", 0)
+    server = await asyncio.start_server(begin, "127.0.0.1", 0, ssl=tls)
     host, port = server.sockets[0].getsockname()
-    played.url = f"http://{host}:{port}"
+    played.url = f"{'http' if tls is None else 'https'}://{host}:{port}"
     try:
         yield played
     finally:

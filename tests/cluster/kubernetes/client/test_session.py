@@ -196,8 +196,8 @@ def test_a_request_that_waits_for_a_free_connection_was_not_sent() -> None:
     async def story() -> tuple[LateError, LateError]:
         async with serving(silence()) as server, session(server, connections=1) as lane:
             first, second = await asyncio.gather(
-                lane.ask("POST", "/one", deadline_s=0.5),
-                lane.ask("POST", "/two", deadline_s=0.2),
+                lane.ask("POST", "/one", deadline_s=1.0),
+                lane.ask("POST", "/two", deadline_s=0.4),
                 return_exceptions=True,
             )
             assert isinstance(first, LateError)

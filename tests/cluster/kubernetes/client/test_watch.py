@@ -188,9 +188,14 @@ def test_a_version_that_is_gone_asks_for_a_new_list() -> None:
         (answers(429, status(429, "TooManyRequests", "x", retryAfterSeconds=0)), None),
         (streams(error(500, "InternalError")), ServerFaultError),
         (streams(error(0, "")), ServerFaultError),
+        (streams({"type": "ERROR", "object": {"code": "no Status"}}), ServerFaultError),
         (streams(b"{"), UnreadableAnswerError),
         (streams({"type": "ADDED", "object": {}}), UnreadableAnswerError),
         (streams({"type": "ADDED", "object": {"metadata": {}}}), UnreadableAnswerError),
+        (streams({"type": "ADDED", "object": {"metadata": None}}), UnreadableAnswerError),
+        (streams({"type": "BOOKMARK", "object": {}}), UnreadableAnswerError),
+        (streams({"type": "ADDED", "object": None}), UnreadableAnswerError),
+        (streams(event("ADDED", 6) | {"type": 1}), UnreadableAnswerError),
         (streams(event("NEWS", 6)), UnreadableAnswerError),
         (answers(200, b"<html>", content_type="text/html"), UnreadableAnswerError),
         (sends(is_cut=True), UnreachableError),
@@ -225,7 +230,7 @@ def test_a_silent_watch_is_begun_anew() -> None:
         streams(event("ADDED", 6), end="open"),
         streams(event("ADDED", 7), end="open"),
         until="7",
-        idle_s=0.2,
+        idle_s=0.6,
     )
     assert versions(events) == ["6", "7"]
     assert problems(events) == [LateError]
@@ -234,14 +239,14 @@ def test_a_silent_watch_is_begun_anew() -> None:
 def test_a_line_that_drips_is_no_sign_of_life() -> None:
     began_s = time.monotonic()
     drip = sends(STREAM_HEAD, *[chunk(b" ")] * 100, pause_s=0.05)
-    events, _ = seen(drip, streams(event("ADDED", 6), end="open"), until="6", idle_s=0.3)
+    events, _ = seen(drip, streams(event("ADDED", 6), end="open"), until="6", idle_s=0.6)
     assert problems(events) == [LateError]
-    assert time.monotonic() - began_s < 3
+    assert time.monotonic() - began_s < 4.5
 
 
 def test_headers_that_do_not_come_are_bounded_by_the_deadline() -> None:
     events, _ = seen(
-        silence(), streams(event("ADDED", 6), end="open"), until="6", deadline_s=0.2, idle_s=10
+        silence(), streams(event("ADDED", 6), end="open"), until="6", deadline_s=0.6, idle_s=10
     )
     assert problems(events) == [LateError]
 

@@ -60,7 +60,10 @@ class Session:
         max_body_bytes: int = MAX_BODY_BYTES,
         max_line_bytes: int = MAX_LINE_BYTES,
     ) -> None:
-        """Use at most so many *connections*, 0 for any number, each request within *deadline_s*."""
+        """Use at most so many *connections*, 0 for any number, each request within *deadline_s*.
+
+        To be made and used in one event loop.
+        """
         self._access = access
         self._connections = connections
         self._deadline_s = deadline_s

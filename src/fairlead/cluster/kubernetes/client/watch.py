@@ -7,7 +7,8 @@ going on is not possible: GoneError asks for a new list.
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Final, Literal, TypeAlias
+from http import HTTPStatus
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -16,9 +17,10 @@ from fairlead.cluster.kubernetes.client.errors import (
     AT_ONCE_S,
     Status,
     UnreadableAnswerError,
+    shown,
     status_error,
 )
-from fairlead.cluster.kubernetes.client.objects import read_object, reader
+from fairlead.cluster.kubernetes.client.objects import reader
 from fairlead.cluster.kubernetes.client.resource import Resource
 from fairlead.cluster.kubernetes.client.session import Query, Session
 from fairlead.errors import ClusterError
@@ -27,7 +29,6 @@ from fairlead.manifest.text.values import Mapping
 # Bookmarks come about once a minute; without one for longer the connection is taken for dead.
 IDLE_S: Final = 90.0
 _TURN_S: Final = 300  # the server ends a watch after one to two of these, so that load spreads
-_SERVER_FAULT: Final = 500
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,15 +107,7 @@ def _asked(resource_version: str, pauses: Backoff) -> Query:
 
 class _Line(msgspec.Struct, frozen=True):
     type: str
-    object: msgspec.Raw
-
-
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-
-
-class _Versioned(msgspec.Struct, frozen=True):
-    metadata: _Metadata
+    object: dict[str, Any]
 
 
 _CHANGES: Final[dict[str, Literal["added", "modified", "deleted"]]] = {
@@ -123,27 +116,35 @@ _CHANGES: Final[dict[str, Literal["added", "modified", "deleted"]]] = {
     "DELETED": "deleted",
 }
 _read_line = reader(_Line)
-_read_versioned = reader(_Versioned)
-_read_status = reader(Status)
 
 
 def _read_event(line: bytes, asked: str) -> Changed | Bookmark:
     """Return the event of one line, or raise the error that it is."""
     read = _read_line(line, asked)
-    body = bytes(read.object)
     if read.type == "ERROR":
-        status = _read_status(body, asked)
-        raise status_error(asked, status.code or _SERVER_FAULT, status)
-    version = _read_versioned(body, asked).metadata.resource_version
+        status = _status(read.object)
+        raise status_error(asked, status.code or HTTPStatus.INTERNAL_SERVER_ERROR, status)
+    version = _version(read.object)
     if not version:
         raise _unreadable(asked, "an event has no resourceVersion")
     if read.type == "BOOKMARK":
         return Bookmark(resource_version=version)
     if read.type not in _CHANGES:
-        raise _unreadable(asked, "an event is of an unknown type")
-    return Changed(
-        change=_CHANGES[read.type], object=read_object(body, asked), resource_version=version
-    )
+        raise _unreadable(asked, f"an event is of the unknown type {shown(read.type)}")
+    return Changed(change=_CHANGES[read.type], object=read.object, resource_version=version)
+
+
+def _version(found: Mapping) -> str:
+    metadata = found.get("metadata")
+    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    return version if isinstance(version, str) else ""
+
+
+def _status(found: Mapping) -> Status:
+    try:
+        return msgspec.convert(found, Status)
+    except msgspec.ValidationError:
+        return Status()
 
 
 def _unreadable(asked: str, found: str) -> UnreadableAnswerError:
