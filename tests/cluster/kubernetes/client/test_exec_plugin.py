@@ -240,7 +240,7 @@ def test_a_plugin_is_run_as_the_kubeconfig_says(tmp_path: Path, certificates: Pa
             "spec": {
                 "interactive": False,
                 "cluster": {
-                    "server": "https://api.example",
+                    "server": "https://api.example/",
                     "tls-server-name": "inner.example",
                     "proxy-url": "http://proxy:3128",
                     "config": {"audience": ["x", 1, 1.5, None]},

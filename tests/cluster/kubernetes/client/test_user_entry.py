@@ -60,9 +60,24 @@ def test_a_token_may_stand_beside_a_certificate(tmp_path: Path, certificates: Pa
     assert token_of(access_by(written(tmp_path, kubeconfig(user=user)))) == "beside"
 
 
-def test_a_token_goes_before_a_plugin(tmp_path: Path) -> None:
-    user = EXEC + "  command: would-fail\ntoken: abc"
-    assert token_of(access_by(written(tmp_path, kubeconfig(user=user)))) == "abc"
+@pytest.mark.parametrize(
+    ("before", "token"),
+    [
+        ("token: abc", "abc"),
+        ("tokenFile: {folder}/names", "subjectAltName"),
+        ("client-certificate: {folder}/first.pem\nclient-key: {folder}/first.key", None),
+    ],
+)
+def test_a_token_or_a_certificate_goes_before_a_plugin(
+    before: str, token: str | None, tmp_path: Path, certificates: Path
+) -> None:
+    """The plugin does not exist, and a warning says that it is not run."""
+    written(tmp_path, "subjectAltName\n", "names")
+    folder = tmp_path if "tokenFile" in before else certificates
+    user = EXEC + "  command: missing\n" + before.format(folder=folder)
+    access, [warning] = found_by(written(tmp_path, kubeconfig(user=user)))
+    assert token_of(access) == token
+    assert (warning.path, warning.code) == ("$.users[0].user.exec", "no-effect")
 
 
 def test_the_file_of_a_token_goes_before_the_token(tmp_path: Path) -> None:
@@ -103,7 +118,10 @@ def test_no_secret_is_sent_over_http_but_whom_to_act_for_is(tmp_path: Path) -> N
     ("user", "told"),
     [
         ("auth-provider: {name: oidc, config: {id-token: hidden}}", "use an exec plugin"),
-        ("{username: admin, password: hidden}", "$.users[0].user.username: found a user name"),
+        (
+            "{username: admin, password: hidden}",
+            "$.users[0].user.username: found the name of a user",
+        ),
         ("password: hidden", "[unsupported-login]"),
         ("token: 'two\n\n  hidden lines'", "found a token that is not a single line"),
         ("token: 12345", "$.users[0].user.token: found a number, expected a text"),

@@ -43,7 +43,7 @@ def read_cluster(entry: Entry, *, allow_insecure: bool) -> Cluster:
     is_unverified = cursor.boolean(_INSECURE, False)
     context = _context(cursor, ca, is_unverified=is_unverified, allow_insecure=allow_insecure)
     told = {
-        "server": server,
+        "server": cursor.text("server", ""),  # as it is written, for a plugin may compare it
         "tls-server-name": server_name,
         _INSECURE: is_unverified,
         "certificate-authority-data": b64encode(ca).decode() if ca else "",

@@ -28,7 +28,8 @@ _MODES: Final[Mapping[str, Interactive]] = words(Interactive)
 _ADVICE: Final = "use an exec plugin, a token or a client certificate"
 _CERTIFICATE: Final = "client-certificate"
 _KEY: Final = "client-key"
-_SECRETS: Final = ("token", "tokenFile", "exec", "client-certificate-data", _CERTIFICATE)
+_BEFORE_PLUGINS: Final = ("token", "tokenFile", f"{_CERTIFICATE}-data", _CERTIFICATE)
+_SECRETS: Final = (*_BEFORE_PLUGINS, "exec")
 
 
 def read_credentials(
@@ -36,7 +37,7 @@ def read_credentials(
 ) -> Credentials:
     """Read what proves a user; where something is wrong, a finding says so.
 
-    A token goes before a plugin, and a certificate may stand beside either, as for kubectl.
+    A token or a certificate goes before a plugin, as for kubectl; both may stand together.
     """
     cursor = entry.cursor
     _refuse_old_ways(cursor)
@@ -48,7 +49,7 @@ def read_credentials(
     proof: Credentials = FixedToken(token)
     if token_file:
         proof = TokenFile(token_file, first=token)
-    elif settings and not token:
+    if settings and not _is_needless(cursor):
         _check_interactive(cursor, settings, may_ask=may_ask)
         proof = ExecPlugin(settings, cluster.ssl, environ, may_ask=may_ask)
     return _with_certificate(entry, cluster, proof)
@@ -76,13 +77,14 @@ def impersonation(cursor: Cursor) -> tuple[tuple[str, str], ...]:
 
 
 def _refuse_old_ways(cursor: Cursor) -> None:
-    for key, way in {"auth-provider": "an auth-provider", "username": "a user name"}.items():
+    ways = {
+        "auth-provider": "an auth-provider, which Fairlead does not support",
+        "username": "the name of a user with a password, which API servers no longer support",
+        "password": "a password, which API servers no longer support",
+    }
+    for key, way in ways.items():
         if cursor.has(key):
-            message = f"found {way}, which API servers or their clients no longer support"
-            cursor.error(key, "unsupported-login", message, _ADVICE)
-    if cursor.has("password") and not cursor.has("username"):
-        message = "found a password, which API servers no longer support"
-        cursor.error("password", "unsupported-login", message, _ADVICE)
+            cursor.error(key, "unsupported-login", f"found {way}", _ADVICE)
     cursor.ignore("auth-provider", "username", "password", "extensions")
 
 
@@ -96,6 +98,15 @@ def _token(cursor: Cursor) -> str | None:
         message = "found a token that is not a single line of ASCII text"
         cursor.error("token", "wrong-type", message, "write the token as the server gave it")
         return None
+
+
+def _is_needless(cursor: Cursor) -> bool:
+    """Return whether something goes before the plugin, which is then never run, with a warning."""
+    before = [key for key in _BEFORE_PLUGINS if cursor.has(key)]
+    if before:
+        message = f"found an exec plugin beside {before[0]}: the plugin is not run"
+        cursor.warn("exec", "no-effect", message, "remove one of them")
+    return bool(before)
 
 
 def _nothing_over_http(entry: Entry) -> Credentials:
