@@ -52,13 +52,20 @@ class ByteServer:
         self.plays = list(plays)
         self.requests: list[Request] = []
         self.connections = 0
+        self.open_connections = 0
         self.url = ""
 
     def access(self, credentials: FixedToken | None = None, **more: Any) -> Access:
         return Access(server=self.url, ssl=None, credentials=credentials or FixedToken(), **more)
 
+    async def has_open(self, count: int) -> None:
+        """Wait until so many connections are open."""
+        while self.open_connections != count:
+            await asyncio.sleep(0.01)
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.open_connections += 1
         number = self.connections
         try:
             while (request := await _read(reader, number)) and not writer.is_closing():
@@ -69,6 +76,7 @@ class ByteServer:
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # the client has given up, as some tests want
         finally:
+            self.open_connections -= 1
             writer.close()
 
 
@@ -147,22 +155,12 @@ def streams(*lines: object, end: str = "ended") -> Playing:
     pieces = [STREAM_HEAD, *(chunk(text + b"\n") for text in texts)]
     if end == "ended":
         pieces.append(b"0\r\n\r\n")
-    if end == "open":
-        return _then_silence(sends(*pieces))
     return sends(*pieces, is_cut=end == "cut")
 
 
 def silence() -> Playing:
     """Accept the request, and never answer."""
-    return _then_silence(sends())
-
-
-def _then_silence(play: Playing) -> Playing:
-    async def silent(request: Request, writer: asyncio.StreamWriter) -> None:
-        await play(request, writer)
-        await asyncio.sleep(BOUND_S)
-
-    return silent
+    return sends()
 
 
 def status(code: int, reason: str, message: str, **details: object) -> dict[str, object]:

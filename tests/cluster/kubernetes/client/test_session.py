@@ -24,6 +24,7 @@ from fairlead.cluster.kubernetes.client.session import Session
 from tests.cluster.kubernetes.client.byte_server import (
     FixedToken,
     Playing,
+    Request,
     answers,
     run,
     sends,
@@ -350,6 +351,25 @@ def test_requests_go_through_the_proxy() -> None:
             return [each.path for each in proxy.requests]
 
     assert run(story()) == ["http://api.invalid:6443/api/v1/pods"]
+
+
+def test_a_request_that_was_given_up_leaves_nothing_to_the_next() -> None:
+    """Its answer, which may still come, must not be taken for that of the next request."""
+
+    async def late(request: Request, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.3)
+        await answers(200, {"for": "the first"})(request, writer)
+
+    async def story() -> bytes:
+        async with serving(late, OK) as server, session(server, connections=1) as lane:
+            first = asyncio.ensure_future(lane.ask("GET", "/first"))
+            while not server.requests:
+                await asyncio.sleep(0.01)
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+            return await lane.ask("GET", PODS)
+
+    assert run(story()) == b'{"kind": "PodList"}'
 
 
 def test_a_full_lane_does_not_delay_another() -> None:

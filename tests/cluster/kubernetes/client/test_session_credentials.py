@@ -40,6 +40,18 @@ def test_a_401_renews_the_credentials_and_asks_once_more() -> None:
     run(story())
 
 
+def test_connections_of_old_credentials_are_closed() -> None:
+    async def story() -> None:
+        tokens = FixedToken("old", "new")
+        async with serving(OK, UNAUTHORIZED, OK) as server, session(server, tokens) as lane:
+            await lane.ask("GET", PODS)
+            await lane.ask("GET", PODS)
+            assert server.connections == 2
+            await server.has_open(1)
+
+    run(story())
+
+
 def test_a_second_401_is_an_error() -> None:
     async def story() -> int:
         tokens = FixedToken("old", "new")

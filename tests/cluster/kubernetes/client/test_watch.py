@@ -129,6 +129,20 @@ def test_events_are_typed() -> None:
     }
 
 
+def test_a_watch_that_is_closed_closes_its_connection() -> None:
+    async def story() -> None:
+        async with serving(streams(event("ADDED", 6), end="open")) as server:
+            lane = Session(server.access(), connections=0, deadline_s=5)
+            async with aclosing(watch(lane, PODS, "5", pauses=Backoff(lambda: 0.5))) as events:
+                async for each in events:
+                    if isinstance(each, Changed):
+                        break
+            await server.has_open(0)
+            await lane.close()
+
+    run(story())
+
+
 def test_numbers_are_exact() -> None:
     line = b'{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"},"weight":0.1}}'
     events, _ = seen(streams(line, end="open"), until="6")

@@ -145,6 +145,10 @@ _BY_STATUS: Final[dict[int, type[ApiError]]] = {
 _TRANSIENT: Final = (TooManyRequestsError, ServerFaultError)
 
 
+# What the decoder raises for bytes that are not as expected, whatever they are.
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 class _Details(msgspec.Struct, frozen=True, rename="camel"):
     retry_after_seconds: int | None = None
 
@@ -162,7 +166,7 @@ def read_status(body: bytes) -> Status | None:
     """Return the Status object that *body* is, or None if it is none."""
     try:
         return msgspec.json.decode(body, type=Status)
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

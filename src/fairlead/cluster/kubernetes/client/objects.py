@@ -11,7 +11,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fairlead.cluster.kubernetes.client.errors import AT_ONCE_S, UnreadableAnswerError
+from fairlead.cluster.kubernetes.client.errors import (
+    AT_ONCE_S,
+    UNREADABLE,
+    UnreadableAnswerError,
+)
 from fairlead.manifest.text.scalar import NumberError, number_value
 from fairlead.manifest.text.values import Mapping
 
@@ -25,7 +29,7 @@ def reader(wanted: type[_T]) -> Callable[[bytes, str], _T]:
     def read(body: bytes, asked: str) -> _T:
         try:
             return decoder.decode(body)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             found = f"the answer cannot be read ({error})"
             raise UnreadableAnswerError(
                 asked, found, retry_after_s=AT_ONCE_S, is_unknown=True

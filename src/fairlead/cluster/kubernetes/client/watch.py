@@ -115,6 +115,7 @@ _CHANGES: Final[dict[str, Literal["added", "modified", "deleted"]]] = {
     "MODIFIED": "modified",
     "DELETED": "deleted",
 }
+_UNTOLD_STATUS: Final = HTTPStatus.INTERNAL_SERVER_ERROR
 _read_line = reader(_Line)
 
 
@@ -123,7 +124,8 @@ def _read_event(line: bytes, asked: str) -> Changed | Bookmark:
     read = _read_line(line, asked)
     if read.type == "ERROR":
         status = _status(read.object)
-        raise status_error(asked, status.code or HTTPStatus.INTERNAL_SERVER_ERROR, status)
+        code = status.code if status.code >= HTTPStatus.BAD_REQUEST else _UNTOLD_STATUS
+        raise status_error(asked, code, status)
     version = _version(read.object)
     if not version:
         raise _unreadable(asked, "an event has no resourceVersion")
