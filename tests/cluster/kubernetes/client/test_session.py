@@ -1,6 +1,7 @@
 """One request to the API server: its deadline, its errors, its credentials, its connections."""
 
 import asyncio
+import gzip
 import time
 
 import pytest
@@ -299,6 +300,13 @@ def test_an_answer_is_bounded(is_chunked: bool) -> None:
     found = failure(body(101), "POST", max_body_bytes=100)
     assert isinstance(found, TooLongAnswerError)
     assert found.is_unknown
+
+
+def test_an_answer_is_not_expanded() -> None:
+    """We ask for plain text; 100 kB of gzip may be 100 MB of zeros, beyond every bound."""
+    packed = gzip.compress(b"0" * 1_000_000)
+    play = answers(200, packed, Content_Encoding="gzip")
+    assert run(asked(play, max_body_bytes=10_000)) == packed
 
 
 def test_the_text_of_a_failure_is_bounded_too() -> None:

@@ -1,5 +1,6 @@
 """Every change of one kind, across connections that end or break."""
 
+import json
 import time
 from contextlib import aclosing
 from decimal import Decimal
@@ -248,6 +249,17 @@ def test_a_silent_watch_is_begun_anew() -> None:
     )
     assert versions(events) == ["6", "7"]
     assert problems(events) == [LateError]
+
+
+def test_the_idle_deadline_begins_anew_with_each_line() -> None:
+    """4 lines, 0.4 s apart, take 1.2 s; a line may take 1 s."""
+    lines = [
+        chunk(json.dumps(event("ADDED", version)).encode() + b"\n") for version in range(6, 10)
+    ]
+    slow = sends(STREAM_HEAD + lines[0], *lines[1:], pause_s=0.4)
+    events, _ = seen(slow, until="9", idle_s=1.0)
+    assert versions(events) == ["6", "7", "8", "9"]
+    assert problems(events) == []
 
 
 def test_a_line_that_drips_is_no_sign_of_life() -> None:

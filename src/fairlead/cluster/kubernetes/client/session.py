@@ -110,7 +110,6 @@ class Session:
             with _explained(exchange, self._deadline_s):
                 async with asyncio.timeout(self._deadline_s):
                     response = await stack.enter_async_context(self._answered(exchange))
-            stack.callback(response.close)  # else aiohttp waits for the rest of it
             yield Lines(response.content, exchange.asked, idle_s, self._max_line_bytes)
 
     async def close(self) -> None:
