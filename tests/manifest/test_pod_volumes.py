@@ -347,3 +347,19 @@ def test_the_claims_that_a_stateful_set_would_make_are_judged_by_their_class(
     made = [BOUND.replace("name: data", "name: data-db-0"), volume(IN_B)]
     found, _ = planned(policy, *NODES, owner, *written("\n---\n".join([*classes, *made])))
     assert list(found.values()) == ["n2"]
+
+
+def test_where_free_volumes_are_is_found_once_for_claims_that_are_alike() -> None:
+    """Else a cluster of local volumes costs the volumes times the claims."""
+    waiting = claim("storageClassName: local")
+    texts = [LOCAL, waiting, waiting.replace("name: data", "name: more")]
+    texts.append(volume("storageClassName: local, " + ON_N2))
+    pods = [pod("kai", name, uses(name)) for name in ("data", "more")]
+    assembled, _ = loaded("kai", *NODES, *pods, *written("\n---\n".join(texts)))
+    needs = [
+        pod_set.constraints.volumes
+        for workload in assembled.state.workloads.values()
+        for pod_set in workload.pod_sets
+    ]
+    first, second = (each.reach[0] for each in needs if each is not None)
+    assert first is second

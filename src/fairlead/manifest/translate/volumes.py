@@ -59,6 +59,14 @@ class _Reach(NamedTuple):
 _EVERYWHERE: Final = _Reach()
 
 
+class _Choice(NamedTuple):
+    """The free volumes of a class for claims of one kind, and where a volume can be had."""
+
+    kept: Mapping[str, Sequence[VolumeObject]]  # by the claim that they are kept for
+    others: Sequence[VolumeObject]
+    terms: Alternatives | None  # without those that are kept; None: everywhere
+
+
 class Volumes:
     """The volumes, claims and classes of a mirror."""
 
@@ -73,7 +81,7 @@ class Volumes:
         self._asked: dict[UnitKey, set[Question]] = {}
         self._askers: dict[Question, set[UnitKey]] = {}
         self._free: dict[str, list[VolumeObject]] | None = None  # by class; None: to be found again
-        self._matching: dict[tuple[ClaimSpec, str], list[VolumeObject]] = {}
+        self._choices: dict[tuple[ClaimSpec, str], _Choice] = {}
 
     def attach_limits(self, node: str) -> Mapping[str, int]:
         """Return how many volumes of each driver a node can attach; of others, any number."""
@@ -87,7 +95,7 @@ class Volumes:
         """
         if not changed.isdisjoint(VOLUME_TYPES):
             self._free = None
-            self._matching.clear()
+            self._choices.clear()
         if AttachLimitsObject not in changed:
             return ()
         before, limits = self._limited, self._limits.values()
@@ -239,16 +247,13 @@ class Volumes:
             chosen = LabelRequirement(key="metadata.name", operator="In", values=(selected_node,))
             return _Reach((NodeTerm(names=(chosen,)),), (), made)
         asked.add((VolumeObject, ""))
-        free = self._free_volumes(claim, spec, name)
-        is_made = storage_class.provisioner != NO_PROVISIONER
-        if not is_made and not free:
+        choice = self._choice(spec, storage_class)
+        kept = choice.kept.get(claim)
+        if kept:
+            return _Reach(_terms(kept, storage_class), (), made)
+        if not choice.others and storage_class.provisioner == NO_PROVISIONER:
             return Obstacle(code=NO_FREE_VOLUME, names=(claim, name))
-        found = [volume.node_terms for volume in free]
-        if is_made:
-            found.append(storage_class.topologies or None)
-        terms = [each for each in found if each is not None]
-        everywhere = len(terms) < len(found)
-        return _Reach(None if everywhere else _alternatives(terms), (), made)
+        return _Reach(choice.terms, (), made)
 
     def _class_name(self, spec: ClaimSpec, asked: set[Question]) -> str:
         """Return the class of a claim, or the default one; "": none."""
@@ -259,17 +264,21 @@ class Volumes:
         newest = min(defaults, key=lambda each: (-each.created_ms, each.name), default=None)
         return newest.name if newest else ""
 
-    def _free_volumes(self, claim: str, spec: ClaimSpec, name: str) -> list[VolumeObject]:
-        """Return the volumes that may be bound to a claim in the class *name*, by name.
+    def _choice(self, spec: ClaimSpec, storage_class: StorageClassObject) -> _Choice:
+        """Return the volumes that may be bound to claims of one kind, found once for all of them.
 
-        A volume that is kept for the claim goes before all others.
+        A volume that is kept for a claim goes before all others.
         """
-        known = self._matching.get((spec, name))
-        if known is None:
-            known = [each for each in self._free_by_class().get(name, ()) if _matches(each, spec)]
-            self._matching[spec, name] = known
-        kept = [each for each in known if each.claim == claim]
-        return kept or [each for each in known if not each.claim]
+        found = self._choices.get((spec, storage_class.name))
+        if found is None:
+            kept: dict[str, list[VolumeObject]] = {}
+            for each in self._free_by_class().get(storage_class.name, ()):
+                if _matches(each, spec):
+                    kept.setdefault(each.claim, []).append(each)
+            others = kept.pop("", [])
+            found = _Choice(kept, others, _terms(others, storage_class))
+            self._choices[spec, storage_class.name] = found
+        return found
 
     def _free_by_class(self) -> dict[str, list[VolumeObject]]:
         if self._free is None:
@@ -315,6 +324,17 @@ def _matches(volume: VolumeObject, spec: ClaimSpec) -> bool:
         and set(spec.access_modes).issubset(volume.access_modes)
         and (spec.selector is None or spec.selector.matches(volume.labels))
     )
+
+
+def _terms(
+    volumes: Iterable[VolumeObject], storage_class: StorageClassObject
+) -> Alternatives | None:
+    """Return where one of *volumes* is, or where the class may make one; None: everywhere."""
+    found = [volume.node_terms for volume in volumes]
+    if storage_class.provisioner != NO_PROVISIONER:
+        found.append(storage_class.topologies or None)
+    terms = [each for each in found if each is not None]
+    return None if len(terms) < len(found) else _alternatives(terms)
 
 
 def _alternatives(found: Iterable[Alternatives]) -> Alternatives:
