@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +23,8 @@ from fairlead.manifest.translate.assemble import assemble
 from fairlead.manifest.translate.family import OF_FILES, AssemblyRules
 from fairlead.model.collector import paused_collector
 from fairlead.policy.contract import POLICY_NAMES, PolicyName
+
+_SECOND_MS: Final = 1000  # a creation time is written in whole seconds
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +175,7 @@ def _with_ages(objects: Sequence[Object]) -> list[Object]:
     if not youngest_ms or min(ages) > 0:
         return list(objects)
     return [
-        replace(each, created_ms=youngest_ms + 1) if each.queued_ms == 0 else each
+        replace(each, created_ms=youngest_ms + _SECOND_MS) if each.queued_ms == 0 else each
         for each in objects
     ]
 
