@@ -175,7 +175,7 @@ def _warn(findings: Findings, source: Source, path: Path, message: str, fix: str
     source.warn(findings, _CODE, path, message, fix)
 
 
-_NO_CHECKS = "no workload waits for admission checks"
+_NO_CHECKS = "quota is granted without saying when the checks would pass"
 _NO_BLOCK = "workloads are admitted while the pods of others are not ready"
 CONSEQUENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
