@@ -34,7 +34,7 @@ def changed(folder: Path, **bounds: tuple[int, int]) -> list[str]:
         *("--diff", str(EXAMPLE / "quotas.yaml"), str(new)),
     )
     assert (ran.exit_code, ran.err) == (0, "")
-    jobs = ran.out.split("\n\n")[1].splitlines()
+    jobs = ran.out.split("\n\n")[2].splitlines()
     return [" ".join(line.split()) for line in jobs]
 
 

@@ -54,14 +54,19 @@ def changes_between(old: Side, new: Side, now_ms: int, *, has_own_capacity: bool
 
 def print_changes(answers: Sequence[Answered[Changes]], output: str) -> None:
     """Print what differs in each shard: numbers of queues, then decisions about jobs."""
+    first = next(each.answer for each in answers if each.answer is not None)
+    settings = first.new.assembled.settings
+    rules = rule_set_of(settings)
     if output in ("table", "wide"):
+        click.echo(f"{rules.rules_text(settings, option='plan --faithful')}\n")
         print_each(answers, lambda found: _print_tables(found, wide=output == "wide"))
         return
     from fairlead.cli.output.document import print_document
 
-    policy = next(each.answer.new.report.policy for each in answers if each.answer is not None)
-    head = {"apiVersion": "fairlead/v1", "kind": "QueueShareChanges", "policy": policy}
-    print_document({**head, "shards": [each.document(_document) for each in answers]}, output)
+    head = {"apiVersion": "fairlead/v1", "kind": "QueueShareChanges", "policy": rules.name}
+    modes = rules.rules_document(settings)
+    shards = [each.document(_document) for each in answers]
+    print_document({**head, "rules": modes, "shards": shards}, output)
 
 
 def _document(found: Changes) -> dict[str, object]:
