@@ -191,10 +191,15 @@ def test_claimed_devices_use_the_resource_of_their_class() -> None:
     text = asking("cpu: 1").replace(
         "{spec: {", "{spec: {resourceClaims: [{name: d, resourceClaimTemplateName: two}], "
     )
-    state = sound(*QUEUES, configuration(MAPPED), DEVICES, text)
-    assert requested(state) == {"cpu": 1000, "example.com/gpu": 2000}
-    assert requested(sound(*QUEUES, DEVICES, text)) == {"cpu": 1000}
-    assert requested(sound(*QUEUES, configuration(MAPPED), text)) == {"cpu": 1000}
+    mapped = {"cpu": 1000, "example.com/gpu": 2000}
+    for objects, expected in (
+        ((configuration(MAPPED), DEVICES), mapped),
+        ((DEVICES,), {"cpu": 1000}),
+        ((configuration(MAPPED),), {"cpu": 1000}),
+    ):
+        assembled, told = assemble(documents_of(*QUEUES, *objects, text))
+        assert assembled is not None, told
+        assert requested(assembled.state) == expected
 
 
 def test_an_overhead_that_is_written_counts_alone() -> None:

@@ -28,6 +28,7 @@ from fairlead.manifest.core.owners.objects import OwnerObject
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assembly.bare_pods import warn_of_bare_pods
 from fairlead.manifest.kueue.assembly.checks import advise_kueue, warn_of_missing, warn_of_no_effect
+from fairlead.manifest.kueue.assembly.devices import warn_of_uncharged_devices
 from fairlead.manifest.kueue.assembly.queues import (
     KueueObjects,
     model_queues,
@@ -253,6 +254,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
         warn_of_no_effect(objects, findings)
         refuse_too_many_pods(objects.unfinished_workloads(), findings)
         warn_of_bare_pods(self.mirror.of(PodObject), objects.workloads, findings)
+        warn_of_uncharged_devices(objects, findings)
 
     def complete(self, state: ClusterState, findings: Findings) -> None:
         """Advise on the objects and the state that they became."""
