@@ -51,6 +51,11 @@ def test_an_address_of_version_6_stands_in_brackets(account: Path) -> None:
     )
 
 
+def test_a_pod_may_need_a_proxy(account: Path) -> None:
+    environ = IN_POD | {"HTTPS_PROXY": "http://proxy:3128"}
+    assert find_access(Wanted(), environ, service_account=account)[0].proxy == "http://proxy:3128"
+
+
 def test_without_a_namespace_file_it_is_default(account: Path) -> None:
     (account / "namespace").unlink()
     assert find_access(Wanted(), IN_POD, service_account=account)[0].namespace == "default"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from fairlead.cluster.kubernetes.client.access import Access, Credentials
 from fairlead.cluster.kubernetes.client.cluster_entry import read_cluster
@@ -22,6 +23,7 @@ from fairlead.cluster.kubernetes.client.kubeconfig import (
     select_context,
     without_values,
 )
+from fairlead.cluster.kubernetes.client.proxies import proxy_in_environment
 from fairlead.cluster.kubernetes.client.user_entry import impersonation, read_credentials
 from fairlead.errors import Finding, ManifestError
 from fairlead.manifest.finding import Findings
@@ -46,7 +48,7 @@ def find_access(
 
     A service account is used only where nothing asks for a kubeconfig and none exists. Runs no
     plugin and asks no server. Raises ManifestError with every finding, and ClusterError where a pod
-    has no service account.
+    has no service account, or where the environment names a proxy that cannot be used.
     """
     findings = Findings()
     files = named_files(wanted.kubeconfig, environ)
@@ -55,12 +57,14 @@ def find_access(
         if not wanted.kubeconfig and not wanted.context and is_in_cluster(environ):
             return in_cluster_access(environ, service_account), ()
         _refuse_none(files, findings)
-    access = None
+    access: Access | None = None
     if config.files and not findings.has_errors:
         access = _access(config, wanted, environ, findings)
     shown = without_values(findings)
     if access is None or shown.has_errors:
         raise ManifestError(shown)
+    if not access.proxy:
+        access = replace(access, proxy=proxy_in_environment(access.server, environ))
     return access, tuple(shown)
 
 

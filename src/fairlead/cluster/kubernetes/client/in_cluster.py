@@ -6,6 +6,7 @@ from typing import Final
 
 from fairlead.cluster.kubernetes.client.access import Access
 from fairlead.cluster.kubernetes.client.credentials import SYSTEM_CLOCK, Clock, TokenFile
+from fairlead.cluster.kubernetes.client.proxies import proxy_in_environment
 from fairlead.cluster.kubernetes.client.tls import CertificateError, trusting
 from fairlead.errors import ClusterError
 
@@ -40,9 +41,11 @@ def in_cluster_access(
         raise ClusterError(message) from None
     except CertificateError as error:
         raise ClusterError(f"the CA of the cluster in {ca_file} cannot be used: {error}") from None
+    server = f"https://{f'[{host}]' if ':' in host else host}:{port}"
     return Access(
-        server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        server=server,
         ssl=context,
+        proxy=proxy_in_environment(server, environ),
         credentials=TokenFile(token_file, clock=clock),
         namespace=_namespace(folder / "namespace"),
         context="in-cluster",
