@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import sys
+import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
@@ -312,6 +313,21 @@ def test_a_file_that_is_no_program_is_told(tmp_path: Path) -> None:
     assert problem_of(file).endswith("cannot be run: Exec format error")
 
 
+def wait_until_ended(pid: str) -> None:
+    """Wait for the end of a process, which may be that of a zombie: the signal has been sent."""
+    until_s = time.monotonic() + 30
+    while has_process(pid):
+        assert time.monotonic() < until_s
+        time.sleep(0.01)
+
+
+def has_process(pid: str) -> bool:
+    try:
+        return "State:\tZ" not in Path("/proc", pid, "status").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def test_a_plugin_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
     """Its child holds the pipe for as long as it lives."""
     body = """
@@ -322,8 +338,7 @@ def test_a_plugin_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> No
     """
     file = program(tmp_path, body)
     assert problem_of(file, timeout_s=2).endswith("did not answer within 2 s")
-    child = Path("/proc", (tmp_path / "child").read_text(), "status")
-    assert not child.exists() or "State:\tZ" in child.read_text()
+    wait_until_ended((tmp_path / "child").read_text())
 
 
 def test_a_plugin_goes_on_when_a_request_is_given_up(tmp_path: Path) -> None:
@@ -352,7 +367,7 @@ def test_the_end_of_the_program_ends_the_plugin(tmp_path: Path) -> None:
         asking.cancel()
 
     run(given_up())
-    assert not Path("/proc", (tmp_path / "pid").read_text()).exists()
+    wait_until_ended((tmp_path / "pid").read_text())
 
 
 @pytest.mark.parametrize(

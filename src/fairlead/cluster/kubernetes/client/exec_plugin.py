@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import ssl
+import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, Literal
@@ -181,25 +182,23 @@ class ExecPlugin:
         if program is None:
             raise _PluginError("is not installed, or not to be found on the PATH")
         try:
-            process = await asyncio.create_subprocess_exec(
-                program,
-                *settings.args,
+            process = subprocess.Popen(
+                [program, *settings.args],
                 env={**self._environ, **dict(settings.env), "KUBERNETES_EXEC_INFO": self._info()},
-                stdin=None if self._asks else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=None if self._asks else asyncio.subprocess.PIPE,
+                stdin=None if self._asks else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=None if self._asks else subprocess.PIPE,
                 start_new_session=not self._asks,  # who asks must stay in front of the terminal
             )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "a NUL in its arguments"
             raise _PluginError(f"cannot be run: {reason}") from None
         try:
-            async with asyncio.timeout(self._timeout_s):
-                printed, written = await process.communicate()
-        except BaseException as error:
-            await self._end(process)
-            if isinstance(error, TimeoutError):
-                raise _PluginError(f"did not answer within {self._timeout_s:g} s") from None
+            printed, written = await asyncio.to_thread(self._communicate, process)
+        except subprocess.TimeoutExpired:
+            raise _PluginError(f"did not answer within {self._timeout_s:g} s") from None
+        except asyncio.CancelledError:
+            self._end(process)
             raise
         if process.returncode != 0:
             told = _printable((written or b"").decode(errors="replace").strip())
@@ -207,14 +206,25 @@ class ExecPlugin:
             raise _PluginError(f"ended with exit code {process.returncode}{said}")
         return printed
 
-    async def _end(self, process: asyncio.subprocess.Process) -> None:
+    def _communicate(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes | None]:
+        """Return what the plugin writes, in a thread.
+
+        asyncio's own processes hang when they are cancelled while they start (Python 3.11).
+        """
+        with process:
+            try:
+                return process.communicate(timeout=self._timeout_s)
+            except subprocess.TimeoutExpired:
+                self._end(process)
+                raise
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
         """End a plugin that still runs, with all that it started."""
         with suppress(ProcessLookupError):
             if self._asks:
                 process.kill()
             else:
                 os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
 
     def _info(self) -> str:
         spec: dict[str, Any] = {"interactive": self._asks}
