@@ -183,6 +183,31 @@ def test_a_job_that_can_start_nowhere_finds_no_room(tmp_path: Path) -> None:
     assert "resourceClaims: big" in what
 
 
+SHARD = """
+---
+apiVersion: kai.scheduler/v1
+kind: SchedulingShard
+metadata: {name: mine}
+spec: {partitionLabelValue: mine}
+"""
+
+
+def test_a_pod_of_another_pool_is_said_to_be_there(tmp_path: Path) -> None:
+    other = pod("p", 1).replace("labels: {", "labels: {kai.scheduler/node-pool: other, ")
+    queue = KAI.replace("metadata: {name: a}", "metadata: {name: a, labels: {%s}}")
+    mine = queue.replace("%s", "kai.scheduler/node-pool: mine")
+    ran = answer(write(tmp_path, "pools.yaml", mine, SHARD, other), "pod/p")
+    assert ran == "Pod lab/p is not planned here: it belongs to another node pool.\n"
+
+
+def test_no_node_is_considered_for_a_job_that_is_not_judged(tmp_path: Path) -> None:
+    claim = "  resourceClaims: [{name: g, resourceClaimName: big}]\n  containers"
+    file = write(tmp_path, "odd.yaml", KAI, pod("odd", 1).replace("  containers", claim))
+    text = answer(file, "odd")
+    assert text.startswith("lab/pod/odd is not judged")
+    assert "Nodes considered" not in text
+
+
 def test_a_node_needs_no_capacity(world: str) -> None:
     ran = run_cli("explain", "n1", "-f", world, "--capacity", "gpu=2")
     assert ran.exit_code == 2

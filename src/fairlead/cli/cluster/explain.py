@@ -88,17 +88,13 @@ def command(
         raise click.BadParameter(
             "a job is placed on nodes, so it needs them; leave it out", param_hint="--capacity"
         )
-    if not isinstance(named, NamedQueue):
+    if isinstance(named, NamedNode) or (isinstance(named, NamedJobs) and named.jobs):
         check_plannable(assembled)
     let_past_count(assembled, usage_wish(usage, usage_source, now))
     other = with_faithfulness(assembled.settings, faithful=not faithful)
     kind, explanation = _explanation(assembled, (settings, other), named, given, now)
-    rules = rule_set_of(settings)
     if output in ("text", "wide"):
-        click.echo(f"{rules.rules_text(settings)}\n")
-        if meant := _meaning(named):
-            click.echo(f"{printable(meant)}\n")
-        click.echo(_text(explanation, wide=output == "wide"))
+        _print_text(settings, named, explanation, wide=output == "wide")
         return
     from fairlead.cli.output.document import print_document
 
@@ -106,12 +102,19 @@ def command(
         "apiVersion": "fairlead/v1",
         "kind": kind,
         "shard": assembled.shard,
-        "rules": rules.rules_document(settings),
+        "rules": rule_set_of(settings).rules_document(settings),
     }
     if isinstance(named, NamedJobs) and named.via is not None:
         via = named.via
         document["object"] = {"kind": via.kind, "name": via.name, "finished": via.finished}
     print_document({**document, "answer": explanation.answer, **explanation.data}, output)
+
+
+def _print_text(settings: Settings, named: Named, explanation: Explanation, *, wide: bool) -> None:
+    click.echo(f"{rule_set_of(settings).rules_text(settings)}\n")
+    if meant := _meaning(named):
+        click.echo(f"{printable(meant)}\n")
+    click.echo(_text(explanation, wide=wide))
 
 
 def _meaning(named: Named) -> str:
@@ -149,8 +152,8 @@ def _explanation(
             return "JobExplanation", _with_other_mode(explanation, assembled, modes, job, now_ms)
         case NamedJobs(jobs, via):
             assert via is not None, "several jobs, or none, are those of an object"
-            plan = make_policy(settings).plan(state, now_ms)
-            return "ObjectExplanation", explain_object(state, via, jobs, plan)
+            decisions = make_policy(settings).plan(state, now_ms).decisions if jobs else ()
+            return "ObjectExplanation", explain_object(state, via, jobs, decisions)
 
 
 def _with_other_mode(

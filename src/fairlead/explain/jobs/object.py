@@ -8,7 +8,7 @@ from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.manifest.core.owners.standing import Standing
 from fairlead.manifest.translate.directory import Entry
 from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Plan
+from fairlead.model.plan import Decision
 from fairlead.model.state import ClusterState
 
 _STANDINGS: Final[Mapping[Standing | None, str]] = {
@@ -32,17 +32,22 @@ def why_no_job(entry: Entry) -> str:
         return "has finished: it holds nothing and waits for nothing"
     if entry.standing in _STANDINGS:
         return _STANDINGS[entry.standing]
+    if entry.in_other_pool:
+        return "is not planned here: it belongs to another node pool"
     if entry.scheduler:
         return f"is not planned here: the scheduler of its pods is {entry.scheduler}"
     return "has no pods or workloads that wait or run"
 
 
 def explain_object(
-    state: ClusterState, entry: Entry, jobs: Sequence[WorkloadName], plan: Plan
+    state: ClusterState,
+    entry: Entry,
+    jobs: Sequence[WorkloadName],
+    decisions: Sequence[Decision],
 ) -> Explanation:
-    """Return what *plan* decides about each of the *jobs* of an object, in a sentence each."""
+    """Return what a plan decides about each of the *jobs* of an object, in a sentence each."""
     answers = {
-        job: job_answer(state, job, [each for each in plan.decisions if each.workload == job])
+        job: job_answer(state, job, [each for each in decisions if each.workload == job])
         for job in jobs
     }
     rows = [

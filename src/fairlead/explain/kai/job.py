@@ -13,7 +13,7 @@ from fairlead.explain.plan.report import decision_documents
 from fairlead.explain.text.amounts import AxisNumbers, number_text
 from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.plan import Decision, Evict, Move, Tally
+from fairlead.model.plan import Decision, Evict, Move, Tally, Unknown
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.api import (
     Contender,
@@ -216,8 +216,9 @@ def explain_kai_job(
     own = watch.own
     sections = [places_section(state, job)] if job in state.runs else []
     if own is not None:
-        nodes = node_table(own.pods[0], own.standings, own.nodes)
-        sections += [_order(len(turns), own, watch.before), _gates(own), nodes]
+        sections += [_order(len(turns), own, watch.before), _gates(own)]
+        if not any(isinstance(each, Unknown) for each in watch.decisions):
+            sections.append(node_table(own.pods[0], own.standings, own.nodes))
     sections += claim_sections(state, watch.decisions, watch.victims)
     return Explanation(
         answer=job_answer(state, job, watch.decisions),

@@ -42,6 +42,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     workloads: tuple[WorkloadName, ...] = ()
     finished: bool = False
     scheduler: str = ""  # another one than ours, which decides about it; "": none is known
+    in_other_pool: bool = False  # it belongs to another shard than the one at hand
     standing: Standing | None = None  # of an owner in the input
 
 
@@ -129,6 +130,7 @@ class ObjectDirectory:
                     workloads=() if is_foreign or ended else workloads or family.accounted_by(pod),
                     finished=ended,
                     scheduler=pod.scheduler if is_foreign else "",
+                    in_other_pool=is_foreign and bool(unit.found.in_other_pools),
                 ),
             )
         head = unit.head
@@ -208,6 +210,7 @@ def _sum_of(name: ObjectName, members: Sequence[Entry]) -> Entry:
         workloads=tuple(sorted(workloads)),
         finished=own.finished if own else all(each.finished for each in below),
         scheduler=schedulers.pop() if len(schedulers) == 1 else "",
+        in_other_pool=any(each.in_other_pool for each in below),
         standing=own.standing if own else None,
     )
 

@@ -334,7 +334,7 @@ def _advise_overcommitted(objects: KueueObjects, state: ClusterState, findings: 
                     "overcommitted",
                     ("metadata", "name"),
                     f"found quotas of {show_amount(resource, promised[place])} {resource} "
-                    f"for the flavor {name}, but its {len(nodes)} nodes in the input offer "
+                    f"for the flavor {name}, but its nodes in the input ({len(nodes)}) offer only "
                     f"{show_amount(resource, offered)}",
                     "lower the nominal quotas, or add nodes with the labels of the flavor",
                 )
