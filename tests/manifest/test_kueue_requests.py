@@ -244,3 +244,75 @@ def test_requests_follow_the_configuration() -> None:
     translator.changed(after)
     translator.settle()
     assert requested(translator.state) == {}
+
+
+def bounded(kind: str, bounds: str, name: str = "b") -> str:
+    return (
+        f"apiVersion: v1\nkind: LimitRange\nmetadata: {{name: {name}, namespace: team}}\n"
+        f"spec: {{limits: [{{type: {kind}, {bounds}}}]}}\n"
+    )
+
+
+DISALLOWED = {
+    "more than a container may": (
+        (bounded("Container", "max: {cpu: 1}"), asking("cpu: 1500m")),
+        "a container asks for more cpu than a LimitRange allows: 1.5 > 1",
+    ),
+    "less than a container must": (
+        (bounded("Container", "min: {cpu: 2}"), asking("cpu: 1")),
+        "a container asks for less cpu than a LimitRange demands: 1 < 2",
+    ),
+    "a default counts": (
+        (
+            bounded("Container", "defaultRequest: {memory: 2Gi}, max: {memory: 1Gi}"),
+            asking("cpu: 1"),
+        ),
+        "a container asks for more memory than a LimitRange allows: 2Gi > 1Gi",
+    ),
+    "more than a pod may": (
+        (bounded("Pod", "max: {cpu: 1}"), asking("cpu: 2")),
+        "a pod asks for more cpu than a LimitRange allows: 2 > 1",
+    ),
+    "more than its own limit": (
+        (asking("cpu: 2").replace("requests:", "limits: {cpu: 1}, requests:"),),
+        "a container asks for more cpu than its limit: 2 > 1",
+    ),
+    "the strictest of two counts": (
+        (
+            bounded("Container", "max: {cpu: 9}", "a"),
+            bounded("Container", "max: {cpu: 1}"),
+            asking("cpu: 2"),
+        ),
+        "a container asks for more cpu than a LimitRange allows: 2 > 1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "problem"), DISALLOWED.values(), ids=DISALLOWED)
+def test_what_is_not_allowed_is_not_admitted(texts: tuple[str, ...], problem: str) -> None:
+    state = sound(*QUEUES, *texts)
+    (wait,) = KueuePolicy(KueueSettings()).plan(state, 0).decisions
+    assert isinstance(wait, Wait)
+    assert (wait.reason.code, wait.reason.names) == (
+        "Misconfigured",
+        (f"pod set main: {problem}",),
+    )
+
+
+ALLOWED = {
+    "the bounds themselves": (
+        bounded("Container", "min: {cpu: 2}, max: {cpu: 2}"),
+        asking("cpu: 2"),
+    ),
+    "what is not asked for": (bounded("Container", "min: {memory: 1Gi}"), asking("cpu: 1")),
+    "another namespace": (
+        bounded("Pod", "max: {cpu: 1}").replace("namespace: team", "namespace: x"),
+        asking("cpu: 2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("texts", ALLOWED.values(), ids=ALLOWED)
+def test_what_is_allowed_starts(texts: tuple[str, ...]) -> None:
+    (start,) = KueuePolicy(KueueSettings()).plan(sound(*QUEUES, *texts), 0).decisions
+    assert isinstance(start, Start)

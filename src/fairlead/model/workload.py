@@ -303,6 +303,7 @@ class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
     awaits_checks: bool = False  # it has quota, but is not admitted yet
     checks: tuple[AdmissionCheck, ...] = ()
     deactivated_by: str = ""
+    misconfigured: str = ""  # what is wrong with its requests, so that it is not admitted
 
 
 class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"):

@@ -186,12 +186,21 @@ class ResourceQuotaObject(NamespacedObject, frozen=True, kw_only=True):
     requests: ByResource
 
 
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """The least and the most that one container, or one pod as a whole, may ask for."""
+
+    least: ByResource
+    most: ByResource
+
+
 class LimitRangeObject(NamespacedObject, frozen=True, kw_only=True):
-    """A core ``LimitRange``, as far as it says what containers ask for that do not say it."""
+    """A core ``LimitRange``: what containers ask for that do not say it, and what is allowed."""
 
     kind: ClassVar = "LimitRange"
     requests: ByResource
     limits: ByResource
+    of_containers: tuple[Bounds, ...] = ()
+    of_pods: tuple[Bounds, ...] = ()
 
 
 class RuntimeClassObject(NamedObject, frozen=True, kw_only=True):

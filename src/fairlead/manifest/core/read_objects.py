@@ -3,6 +3,7 @@
 from typing import Final
 
 from fairlead.manifest.core.objects import (
+    Bounds,
     BudgetObject,
     LimitRangeObject,
     NamespaceObject,
@@ -188,13 +189,18 @@ def read_resource_quota(top: Cursor, metadata: Metadata) -> ResourceQuotaObject 
 
 @reads_named
 def read_limit_range(top: Cursor, metadata: Metadata) -> LimitRangeObject:
-    """Read the defaults for containers; of two limits for containers the first counts."""
+    """Read defaults and bounds; of two defaults for containers the first counts."""
     spec = top.mapping("spec")
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
+    bounds: dict[str, list[Bounds]] = {"Container": [], "Pod": []}
     for item in spec.items("limits"):
         item.ignore(*item.keys())
-        if item.text("type", "") == "Container":
+        kind = item.text("type", "")
+        if kind in bounds:
+            found = Bounds(least=item.quantities("min"), most=item.quantities("max"))
+            bounds[kind].append(found)
+        if kind == "Container":
             requests = {**item.quantities("defaultRequest"), **requests}
             limits = {**item.quantities("default"), **limits}
     return LimitRangeObject(
@@ -203,6 +209,8 @@ def read_limit_range(top: Cursor, metadata: Metadata) -> LimitRangeObject:
         name=metadata.name,
         requests=requests,
         limits=limits,
+        of_containers=tuple(bounds["Container"]),
+        of_pods=tuple(bounds["Pod"]),
     )
 
 

@@ -44,6 +44,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
 
     requests: Mapping[str, int]
     written: Mapping[str, int] = MappingProxyType({})
+    limits: Mapping[str, int] = MappingProxyType({})
     host_ports: tuple[tuple[str, int], ...] = ()  # protocol and port
     is_sidecar: bool = False
 
@@ -77,12 +78,17 @@ class PodDemand(msgspec.Struct, frozen=True, kw_only=True):
         self, defaults: Defaults = NO_DEFAULTS, overhead: Mapping[str, int] | None = None
     ) -> dict[str, int]:
         """Return what its node is charged; *overhead* counts where the pod says none itself."""
+        main, init = self.completed(defaults)
         own = self.overhead if self.overhead is not None else overhead
-        by_containers = pod_requests(
-            _completed(self.main, defaults), _completed(self.init, defaults)
-        )
+        by_containers = pod_requests(main, init)
         total = with_pod_level(by_containers, requests=self.requests, limits=self.limits)
         return {**plus(total, own or {}), PODS: 1}
+
+    def completed(
+        self, defaults: Defaults = NO_DEFAULTS
+    ) -> tuple[Sequence[Container], Sequence[Container]]:
+        """Return the main and the init containers with *defaults* in place of what they leave."""
+        return _completed(self.main, defaults), _completed(self.init, defaults)
 
 
 def _completed(containers: Sequence[Container], defaults: Defaults) -> Sequence[Container]:
@@ -93,6 +99,7 @@ def _completed(containers: Sequence[Container], defaults: Defaults) -> Sequence[
         msgspec.structs.replace(
             each,
             requests={**defaults.limits, **each.requests, **defaults.requests, **each.written},
+            limits={**defaults.limits, **each.limits},
         )
         for each in containers
     ]
@@ -107,6 +114,7 @@ def _read_container(container: Cursor, on_host_network: bool) -> Container:
     return Container(
         requests={**limits, **written},  # as the API server completes it
         written=written,
+        limits=limits,
         host_ports=_host_ports(container, on_host_network),
         is_sidecar=container.choice("restartPolicy", _RESTART_POLICIES, "") == "Always",
     )

@@ -161,6 +161,7 @@ class KueueWorkloadObject(NamespacedObject, frozen=True, kw_only=True):
     awaits_checks: bool = False
     checks: tuple[AdmissionCheck, ...] = ()
     deactivated_by: str = ""
+    misconfigured: str = ""  # what is wrong with its requests, so that it is not admitted
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
     @property

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from fairlead.manifest.core.read_pod_spec import NO_DEFAULTS, Defaults
+from fairlead.manifest.kueue.assembly.allowed_requests import requests_problem
 from fairlead.manifest.kueue.assembly.queues import KueueObjects
 from fairlead.manifest.kueue.objects import KueuePodSet, KueueWorkloadObject, RequestRules
 from fairlead.model.quantity import base_units, scale_of
@@ -24,6 +25,9 @@ def with_requests(workload: KueueWorkloadObject, objects: KueueObjects) -> Kueue
     if workload.admitted_ms is not None:
         return workload
     rules, defaults = objects.request_rules, _defaults(workload.namespace, objects)
+    problem = requests_problem(workload, defaults, objects)
+    if problem is not None:
+        workload = msgspec.structs.replace(workload, misconfigured=problem)
     if rules == _UNCHANGED and defaults is NO_DEFAULTS and not objects.runtime_classes:
         return workload
     pod_sets = []

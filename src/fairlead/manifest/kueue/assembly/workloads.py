@@ -81,6 +81,7 @@ def model_workload(
             awaits_checks=found.awaits_checks,
             checks=found.checks,
             deactivated_by=found.deactivated_by,
+            misconfigured=found.misconfigured,
         ),
     )
 

@@ -42,6 +42,7 @@ class Admissibility:
         assert isinstance(extension, KueueWorkload), workload.name
         return (
             self._of_queues(workload, extension)
+            or (misconfigured(extension.misconfigured) if extension.misconfigured else None)
             or self._of_time(extension)
             or unsupported_topology(workload)
             or self._of_holds(workload)
