@@ -22,6 +22,14 @@ CASES: dict[str, tuple[tuple[str, ...], bool]] = {
     "a class has none": ((configuration(MAPPED), DEVICES, claiming("w")), True),
     "no class has one": ((DEVICES, claiming("w")), True),
     "the template is not there": ((configuration(ALL_MAPPED), claiming("w")), True),
+    "a claim is named directly": (
+        (
+            configuration(ALL_MAPPED),
+            DEVICES,
+            claiming("w").replace("resourceClaimTemplateName", "resourceClaimName"),
+        ),
+        True,
+    ),
     "no number is asked for": ((configuration(ALL_MAPPED), ANY_NUMBER, claiming("w")), True),
     "it is charged already": ((DEVICES, claiming("w", admitted="a f")), False),
     "nothing is claimed": ((DEVICES, workload("w")), False),

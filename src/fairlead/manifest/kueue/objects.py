@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.manifest.core.device_claims import DeviceClaimName
 from fairlead.manifest.core.objects import (
     ByResource,
     NamedObject,
@@ -126,7 +127,7 @@ class KueuePodSet(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     min_count: int
     requests: ByResource  # of one pod
-    device_templates: tuple[str, ...] = ()  # ResourceClaimTemplates that a pod names
+    device_claims: tuple[DeviceClaimName, ...] = ()  # that a pod names
     demand: PodDemand | None = None  # part by part, for what its cluster adds; None: not known
     labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     constraints: PodConstraints

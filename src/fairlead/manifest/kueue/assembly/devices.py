@@ -1,5 +1,6 @@
 """Devices that the pods of Workloads claim, and that no quota is charged for."""
 
+from fairlead.manifest.core.device_claims import template_names
 from fairlead.manifest.core.objects import full_name
 from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES
 from fairlead.manifest.finding import Findings
@@ -30,17 +31,22 @@ def warn_of_uncharged_devices(objects: KueueObjects, findings: Findings) -> None
         ("spec", "podSets"),
         f"{len(found)} Workload ({', '.join(shown)}): found claims for devices that are charged to "
         "no quota, so it may start on devices that it would not get",
-        "add the ResourceClaimTemplates, and the Configuration with their deviceClassMappings",
+        "claim them by ResourceClaimTemplates, and add these and the Configuration with their "
+        "deviceClassMappings",
     )
 
 
 def _has_uncharged(workload: KueueWorkloadObject, objects: KueueObjects, mapped: set[str]) -> bool:
-    """Return whether a template is not there, or asks for devices of a class without resource."""
-    templates = [
-        objects.device_templates.get(f"{workload.namespace}/{name}")
-        for pod_set in workload.pod_sets
-        for name in pod_set.device_templates
-    ]
+    """Return whether devices are claimed that Kueue cannot count.
+
+    A template is not there, or asks for a class without resource; or a claim is named directly,
+    which pods may share.
+    """
+    claims = [claim for pod_set in workload.pod_sets for claim in pod_set.device_claims]
+    names = template_names(claims)
+    if len(names) < len(claims):
+        return True
+    templates = [objects.device_templates.get(f"{workload.namespace}/{name}") for name in names]
     return any(
         template is None or not template.devices or not mapped.issuperset(dict(template.devices))
         for template in templates

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.manifest.core.device_claims import template_names
 from fairlead.manifest.core.read_pod_spec import NO_DEFAULTS, Defaults
 from fairlead.manifest.kueue.assembly.allowed_requests import requests_problem
 from fairlead.manifest.kueue.assembly.queues import KueueObjects
@@ -43,7 +44,7 @@ def _add_devices(
 ) -> None:
     """Add the devices that a pod claims, as the resources to which their classes are mapped."""
     resource_of = dict(objects.request_rules.device_resources)
-    for name in pod_set.device_templates:
+    for name in template_names(pod_set.device_claims):
         template = objects.device_templates.get(f"{namespace}/{name}")
         for device_class, count in () if template is None else template.devices:
             resource = resource_of.get(device_class)

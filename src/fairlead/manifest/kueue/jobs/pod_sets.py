@@ -4,7 +4,6 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.device_claims import template_names
 from fairlead.manifest.core.owners.jobset import LEADER, WORKERS
 from fairlead.manifest.core.owners.objects import MAIN_ROLE, OwnerObject, Role
 from fairlead.manifest.core.owners.ray import HEAD_GROUP
@@ -58,7 +57,7 @@ def _pod_set(role: Role, count: int) -> KueuePodSet:
         min_count=count,
         requests=template.spec.requests,
         demand=template.spec.demand,
-        device_templates=template_names(template.device_claims),
+        device_claims=template.device_claims,
         labels=template.labels,
         constraints=constraints,
     )

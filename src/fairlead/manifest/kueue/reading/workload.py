@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from fairlead.manifest.core.device_claims import device_claims_of, template_names
+from fairlead.manifest.core.device_claims import device_claims_of
 from fairlead.manifest.core.read_metadata import Metadata, reads_named
 from fairlead.manifest.core.read_pod_spec import read_node_name, read_pod_spec
 from fairlead.manifest.kueue.objects import KueuePodSet, KueueWorkloadObject, PriorityClassKind
@@ -177,7 +177,7 @@ def _pod_set(item: Cursor, namespace: str) -> KueuePodSet | None:
         min_count=min_count,
         requests=pod.requests,
         demand=pod.demand,
-        device_templates=template_names(device_claims_of(template.value.get("spec"))),
+        device_claims=device_claims_of(template.value.get("spec")),
         labels=labels,
         constraints=msgspec.structs.replace(
             pod.constraints, unsupported=tuple(sorted(unsupported))
