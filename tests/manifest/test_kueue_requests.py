@@ -2,6 +2,7 @@
 
 import pytest
 
+from fairlead.manifest.finding import Findings
 from fairlead.manifest.translate.family import OF_FILES
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import WorkloadName
@@ -172,7 +173,8 @@ def test_the_cluster_adds_to_what_is_written(
     cluster: tuple[str, ...], resources: str, expected: dict[str, int]
 ) -> None:
     text = asking("cpu: 1").replace("requests: {cpu: 1}", resources)
-    text = text.replace("{spec: {", "{spec: {runtimeClassName: sandbox, ")
+    if SANDBOX in cluster:
+        text = text.replace("{spec: {", "{spec: {runtimeClassName: sandbox, ")
     assert requested(sound(*QUEUES, *cluster, text)) == expected
 
 
@@ -316,3 +318,16 @@ ALLOWED = {
 def test_what_is_allowed_starts(texts: tuple[str, ...]) -> None:
     (start,) = KueuePolicy(KueueSettings()).plan(sound(*QUEUES, *texts), 0).decisions
     assert isinstance(start, Start)
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_told"),
+    [((SANDBOX,), False), ((), True)],
+    ids=["the class is there", "it is not"],
+)
+def test_a_class_with_unknown_overhead_is_told(texts: tuple[str, ...], is_told: bool) -> None:
+    pending = asking("cpu: 1").replace("{spec: {", "{spec: {runtimeClassName: sandbox, ")
+    findings = Findings()
+    assemble(documents_of(*QUEUES, *texts, pending), findings)
+    found = [each for each in findings if "RuntimeClass" in each.message]
+    assert [each.code for each in found] == ["missing-reference"] * is_told

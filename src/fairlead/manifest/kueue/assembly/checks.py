@@ -40,6 +40,25 @@ def warn_of_missing(objects: KueueObjects, findings: Findings) -> None:
         _check_local_queue(workload, objects, findings)
         _check_priority_class(workload, objects, findings)
         _check_admission(workload, objects, findings)
+        _check_runtime_classes(workload, objects, findings)
+
+
+def _check_runtime_classes(
+    workload: KueueWorkloadObject, objects: KueueObjects, findings: Findings
+) -> None:
+    """Report a class whose overhead is not known, of a Workload that is not charged yet."""
+    demands = [each.demand for each in workload.pod_sets if each.demand is not None]
+    named = {each.runtime_class for each in demands if each.overhead is None} - {""}
+    missing = sorted(named - objects.runtime_classes.keys())
+    if missing and workload.admitted_ms is None:
+        _warn(
+            findings,
+            workload.source,
+            ("spec", "podSets"),
+            f"found the RuntimeClass {quote(missing[0])}, which is not in the input; what its pods "
+            "cost besides their containers is not counted",
+            "add the RuntimeClass, or correct the name",
+        )
 
 
 def _check_flavors(objects: KueueObjects, findings: Findings) -> None:
