@@ -57,6 +57,28 @@ def test_what_is_not_created_yet_is_younger_than_what_waits(queues: str, kind: s
     assert ages(queues + new) == [0]
 
 
+def test_what_is_not_created_yet_is_younger_than_what_was_queued_again() -> None:
+    """The old one was evicted in March, and has been queued again since."""
+    new = KUEUE_WORKLOAD.format(created="", name="a-new")
+    again = (
+        KUEUE_WORKLOAD.format(created=CREATED, name="b-again")
+        + """\
+    status:
+      conditions:
+      - {type: Evicted, status: "True", reason: PodsReadyTimeout, message: "",
+         lastTransitionTime: 2026-03-01T00:00:00Z}
+"""
+    )
+    since_march_ms = 59 * 24 * 3600 * 1000 + 1000  # 31 + 28 days after the first of January
+    assert ages(KUEUE + new + again) == [0, since_march_ms]
+
+
+def test_what_is_not_created_yet_is_younger_than_what_runs() -> None:
+    new = KAI_POD.format(created="", name="a-new", node="")
+    runs = KAI_POD.format(created=CREATED, name="b-runs", node="nodeName: node, ")
+    assert ages(KAI + NODE + new + runs) == [0, 1000]
+
+
 def test_what_runs_without_a_time_stays_the_oldest() -> None:
     runs = KAI_POD.format(created="", name="a-runs", node="nodeName: node, ")
     old = KAI_POD.format(created=CREATED, name="b-old", node="")

@@ -32,13 +32,24 @@ def told(*texts: str) -> list[str]:
 
 
 OWNER = ", ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u}]"
+JOB = """---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j, namespace: team, uid: u}
+spec: {template: {spec: {containers: [{name: main}]}}}
+"""
 GROUP = "kueue.x-k8s.io/pod-group-name"
 NOTED = ", annotations: {kueue.x-k8s.io/workload: w1}"
 OWN = ", ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]"
 CASES: dict[str, tuple[int, tuple[str, ...]]] = {
     "waits": (1, (pod("p"),)),
     "names no queue": (0, (pod("p", labels=""),)),
-    "is part of an owner": (0, (pod("p", metadata=OWNER),)),
+    "is part of an owner that is not there": (1, (pod("p", metadata=OWNER),)),
+    "is part of an owner that is there": (0, (pod("p", metadata=OWNER), JOB)),
+    "is part of an owner with a Workload": (
+        0,
+        (pod("p", metadata=OWNER), WORKLOAD.replace("name: w1", f"name: w1{OWNER}")),
+    ),
     "has finished": (0, (pod("p", status="{phase: Succeeded}"),)),
     "is charged to a Workload": (0, (pod("p", metadata=NOTED), WORKLOAD)),
     "is in a group that is there": (0, (pod("p", labels=f"{QUEUE}, {GROUP}: w1"), WORKLOAD)),

@@ -55,7 +55,7 @@ def find_named(assembled: Assembled, text: str) -> Named:
     if job is not None:
         return NamedJobs((job,))
     kind, _, rest = text.partition("/")
-    kind = kind.lower().removesuffix("s")
+    kind = kind.lower().partition(".")[0].removesuffix("s")
     local_queue = _local_queue_named(state, rest if kind == LOCAL_QUEUE else text)
     if local_queue is not None:
         queue = state.catalogue.local_queues[local_queue].cluster_queue

@@ -169,13 +169,14 @@ def _read(
 
 
 def _with_ages(objects: Sequence[Object]) -> list[Object]:
-    """Return the objects, those that wait and are not created yet as the youngest of them."""
-    ages = [each.queued_ms for each in objects if each.queued_ms is not None]
-    youngest_ms = max(ages, default=0)
-    if not youngest_ms or min(ages) > 0:
+    """Return the objects, those that wait and are not created yet as younger than all others."""
+    if all(each.queued_ms != 0 for each in objects):
+        return list(objects)
+    latest_ms = max(each.latest_ms for each in objects)
+    if latest_ms == 0:
         return list(objects)
     return [
-        replace(each, created_ms=youngest_ms + _SECOND_MS) if each.queued_ms == 0 else each
+        replace(each, created_ms=latest_ms + _SECOND_MS) if each.queued_ms == 0 else each
         for each in objects
     ]
 

@@ -148,7 +148,7 @@ def test_what_another_scheduler_runs_is_said_to_be_its(world: str, name: str) ->
     assert out.endswith("is not planned here: the scheduler of its pods is default-scheduler.\n")
 
 
-@pytest.mark.parametrize("name", ["n1", "node/n1", "nodes/n1"])
+@pytest.mark.parametrize("name", ["n1", "node/n1", "nodes/n1", "node.v1/n1"])
 def test_a_node_shows_its_pods_what_is_free_and_which_jobs_find_room(world: str, name: str) -> None:
     """4 GPUs less 1 of web-0 and 1 of the other scheduler: room for web-1, and for train-0."""
     document = json.loads(explained(world, name, "-o", "json").out)
@@ -181,6 +181,28 @@ def test_a_job_that_can_start_nowhere_finds_no_room(tmp_path: Path) -> None:
     (what,) = [each["what"] for each in document["waiting"]]
     assert what.startswith("does not matter: ")
     assert "resourceClaims: big" in what
+
+
+def test_a_pod_is_no_part_of_what_another_part_of_its_owner_is(tmp_path: Path) -> None:
+    """Of the two Jobs of a CronJob only the second has a Workload, and Kueue runs the first not."""
+    jobs = [
+        f"""
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: nightly-{n}
+  namespace: red
+  uid: n{n}
+  ownerReferences: [{{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: c}}]
+spec: {{suspend: true, template: {{spec: {{containers: [{{name: c}}]}}}}}}
+"""
+        for n in (1, 2)
+    ]
+    workload = (WORKLOAD % {"name": "nightly-2"}).replace("uid: nightly-2", "uid: n2")
+    file = write(tmp_path, "cron.yaml", KUEUE, *jobs, workload)
+    assert answer(file, "job/nightly-2").startswith("Job red/nightly-2 is part of")
+    assert "is part of" not in answer(file, "job/nightly-1")
 
 
 SHARD = """

@@ -36,6 +36,8 @@ def why_no_job(entry: Entry) -> str:
         return "is not planned here: it belongs to another node pool"
     if entry.scheduler:
         return f"is not planned here: the scheduler of its pods is {entry.scheduler}"
+    if entry.kind == "Pod":
+        return "is charged to no workload of the input"
     return "has no pods or workloads that wait or run"
 
 

@@ -36,7 +36,8 @@ _ADVICE: Final = {
     "Deactivated": "Set spec.active: true to queue it again{after}.",
     "Suspended": "It is queued again once {queue} has stopPolicy: None.",
     "Misconfigured": (
-        "It is not queued until this is fixed. fairlead validate names the file and the line."
+        "It is not queued until this is fixed. If an object is missing, fairlead validate names "
+        "the file and the line."
     ),
     "BackOff": (
         "It is queued again at {until}. It was evicted because its pods were not ready in "

@@ -60,6 +60,11 @@ class Object(msgspec.Struct, frozen=True, kw_only=True):
         """Since when it waits for its turn, 0: it is not created yet; None: it does not wait."""
         return None
 
+    @property
+    def latest_ms(self) -> int:
+        """The last time at which something happened to it that matters for its turn; 0: never."""
+        return 0
+
     def key(self) -> str:
         """Return by what an object is known among those of its type; "" where there is one only."""
         return ""
@@ -138,6 +143,11 @@ class PodObject(NamespacedObject, frozen=True, kw_only=True):
     def queued_ms(self) -> int | None:
         """When it was created, if it has no node yet."""
         return self.created_ms if self.node is None else None
+
+    @property
+    def latest_ms(self) -> int:
+        """When it was created, or got its node."""
+        return max(self.created_ms, self.scheduled_ms or 0, self.started_ms or 0)
 
 
 class NodeObject(NamedObject, frozen=True, kw_only=True):

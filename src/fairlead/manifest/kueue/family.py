@@ -253,7 +253,8 @@ class KueueFamily(Family[KueueWorkloadObject]):
         warn_of_missing(objects, findings)
         warn_of_no_effect(objects, findings)
         refuse_too_many_pods(objects.unfinished_workloads(), findings)
-        warn_of_bare_pods(self.mirror.of(PodObject), objects.workloads, findings)
+        owners = self.mirror.of(OwnerObject).values()
+        warn_of_bare_pods(self.mirror.of(PodObject), objects.workloads, owners, findings)
         warn_of_uncharged_devices(objects, findings)
 
     def complete(self, state: ClusterState, findings: Findings) -> None:

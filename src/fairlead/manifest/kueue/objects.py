@@ -169,3 +169,8 @@ class KueueWorkloadObject(NamespacedObject, frozen=True, kw_only=True):
     def queued_ms(self) -> int | None:
         """When it was created, if it has no quota yet."""
         return self.created_ms if self.admitted_ms is None else None
+
+    @property
+    def latest_ms(self) -> int:
+        """When it was created, queued again or admitted."""
+        return max(self.created_ms, self.requeued_ms or 0, self.admitted_ms or 0)

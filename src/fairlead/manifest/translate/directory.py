@@ -110,9 +110,14 @@ class ObjectDirectory:
             for above in _all_above(name, owners):
                 members.setdefault(above, []).append(entry)
         found = {name: _sum_of(name, entries) for name, entries in members.items()}
+        accounts = self._accounts()
         for name, entry in found.items():
-            if not entry.workloads:
-                found[name] = _of_owners(entry, [found[up] for up in _all_above(name, owners)])
+            if not (entry.workloads or entry.finished or entry.scheduler):
+                accounting = [
+                    accounts[each] for each in _all_above(name, owners) if each in accounts
+                ]
+                nearest = tuple(sorted(accounting[0])) if accounting else ()
+                found[name] = msgspec.structs.replace(entry, workloads=nearest)
         return dict(sorted(found.items()))
 
     def _own(self, unit: Unit[Any]) -> Iterable[tuple[ObjectName, Entry]]:
@@ -152,6 +157,20 @@ class ObjectDirectory:
                 standing=standings.get(key),
             )
             yield _name_of(owner), entry
+
+    def _accounts(self) -> dict[ObjectName, set[WorkloadName]]:
+        """Return the workloads that groups or Workloads of an owner are: all that it has is theirs.
+
+        What belongs to another part of the same owner says nothing of them.
+        """
+        found: dict[ObjectName, set[WorkloadName]] = {}
+        for unit in self._units.values():
+            if isinstance(unit.head, NamespacedObject):
+                names = {self._family.workload_name(part) for part in unit.found.parts}
+                for owner in unit.head.identity.owners:
+                    above = (owner.kind, f"{unit.head.namespace}/{owner.name}")
+                    found.setdefault(above, set()).update(names)
+        return found
 
     def _owners(self) -> dict[ObjectName, list[ObjectName]]:
         """Return the owners of each object that has any, by reference or by the labels of pods."""
@@ -213,11 +232,3 @@ def _sum_of(name: ObjectName, members: Sequence[Entry]) -> Entry:
         in_other_pool=any(each.in_other_pool for each in below),
         standing=own.standing if own else None,
     )
-
-
-def _of_owners(entry: Entry, owners: Sequence[Entry]) -> Entry:
-    """Return what an object stands for as a part of its owners, unless it has finished itself."""
-    if entry.finished:
-        return entry
-    workloads = {workload for each in owners for workload in each.workloads}
-    return msgspec.structs.replace(entry, workloads=tuple(sorted(workloads)))

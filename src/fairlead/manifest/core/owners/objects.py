@@ -131,6 +131,11 @@ class OwnerObject(NamespacedObject, frozen=True, kw_only=True):
         return self.created_ms
 
     @property
+    def latest_ms(self) -> int:
+        """When it was created."""
+        return self.created_ms
+
+    @property
     def group(self) -> str:
         """The API group; "" is the core one."""
         return self.api_version.rpartition("/")[0]

@@ -5,6 +5,7 @@ containers and pods holds for all of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from fairlead.manifest.core.objects import Bounds
 from fairlead.manifest.core.read_pod_spec import Container, Defaults, PodDemand
@@ -26,22 +27,30 @@ def requests_problem(
     of_pods = [bounds for each in ranges for bounds in each.of_pods]
     for pod_set in workload.pod_sets:
         if pod_set.demand is not None:
-            problems = _of_pod(pod_set.demand, defaults, of_containers, of_pods)
+            total = pod_set.demand.total(defaults, runtime_overhead(pod_set.demand, objects))
+            problems = chain(
+                _of_containers(pod_set.demand, defaults, of_containers), _of_pod(total, of_pods)
+            )
             for problem in problems:
                 return f"pod set {pod_set.name}: {problem}"
     return None
 
 
-def _of_pod(
-    demand: PodDemand,
-    defaults: Defaults,
-    of_containers: Iterable[Bounds],
-    of_pods: Iterable[Bounds],
+def runtime_overhead(demand: PodDemand, objects: KueueObjects) -> Mapping[str, int] | None:
+    """Return what the runtime class of a pod costs; None: that is not known."""
+    found = objects.runtime_classes.get(demand.runtime_class)
+    return None if found is None else found.overhead
+
+
+def _of_containers(
+    demand: PodDemand, defaults: Defaults, of_containers: Iterable[Bounds]
 ) -> Iterator[str]:
     for containers in demand.completed(defaults):
         for container in containers:
             yield from _of_container(container, of_containers)
-    total = demand.total(defaults)
+
+
+def _of_pod(total: Mapping[str, int], of_pods: Iterable[Bounds]) -> Iterator[str]:
     for bounds in of_pods:
         yield from _outside("a pod asks for", total, total, bounds)
 

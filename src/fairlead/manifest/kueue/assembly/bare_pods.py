@@ -1,9 +1,10 @@
 """Pods that ask for quota by themselves, and for which no Workload is there to hold it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from fairlead.manifest.core.objects import PodObject, full_name, is_live
+from fairlead.manifest.core.owners.objects import OwnerObject
 from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.jobs.managed import QUEUE_LABEL
@@ -16,25 +17,27 @@ _GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 def warn_of_bare_pods(
     pods: Mapping[str, PodObject],
     workloads: Mapping[str, KueueWorkloadObject],
+    owners: Iterable[OwnerObject],
     findings: Findings,
 ) -> None:
-    """Report all pods without owner that name a queue and have no Workload, in one remark.
+    """Report all pods that name a queue and have no Workload, in one remark.
 
-    Both go by ``namespace/name``. Cost: the pods and the Workloads.
+    Of a pod of one of the *owners*, the owner says it. Pods and Workloads go by
+    ``namespace/name``. Cost: the pods, the Workloads and the owners.
     """
     held = {
-        (each.namespace, owner.name)
+        (each.namespace, owner.kind, owner.name)
         for each in workloads.values()
         for owner in each.identity.owners
-        if owner.kind == PodObject.kind
     }
+    held.update((each.namespace, each.owner_kind, each.name) for each in owners)
     found = [
         pod
         for _, pod in sorted(pods.items())
         if QUEUE_LABEL in pod.labels
         and is_live(pod)
-        and not pod.identity.owners
-        and (pod.namespace, pod.name) not in held
+        and (pod.namespace, pod.kind, pod.name) not in held
+        and not any((pod.namespace, one.kind, one.name) in held for one in pod.identity.owners)
         and not any(f"{pod.namespace}/{name}" in workloads for name in _named_workloads(pod))
     ]
     if not found:

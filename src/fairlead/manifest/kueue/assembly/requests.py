@@ -12,7 +12,7 @@ import msgspec
 
 from fairlead.manifest.core.device_claims import template_names
 from fairlead.manifest.core.read_pod_spec import NO_DEFAULTS, Defaults
-from fairlead.manifest.kueue.assembly.allowed_requests import requests_problem
+from fairlead.manifest.kueue.assembly.allowed_requests import requests_problem, runtime_overhead
 from fairlead.manifest.kueue.assembly.queues import KueueObjects
 from fairlead.manifest.kueue.objects import KueuePodSet, KueueWorkloadObject, RequestRules
 from fairlead.model.quantity import base_units, scale_of
@@ -69,9 +69,7 @@ def _completed(
     """Return what one pod of a set requests with what its cluster adds."""
     if pod_set.demand is None:
         return pod_set.requests
-    runtime_class = objects.runtime_classes.get(pod_set.demand.runtime_class)
-    overhead = None if runtime_class is None else runtime_class.overhead
-    return pod_set.demand.total(defaults, overhead)
+    return pod_set.demand.total(defaults, runtime_overhead(pod_set.demand, objects))
 
 
 def transformed(requests: Mapping[str, int], rules: RequestRules) -> dict[str, int]:
