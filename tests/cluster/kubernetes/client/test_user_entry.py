@@ -138,7 +138,7 @@ def test_no_secret_is_sent_over_http_but_whom_to_act_for_is(tmp_path: Path) -> N
             "exec: {apiVersion: client.authentication.k8s.io/v1, command: x}",
             "$.users[0].user.exec.interactiveMode: found nothing, expected Never, IfAvailable",
         ),
-        (EXEC.replace("Never", "Always") + "  command: x", "nobody to answer questions"),
+        (EXEC.replace("Never", "Always") + "  command: x", "no terminal is there to answer"),
         (EXEC + "  command: x\nauth-provider: {name: gcp}", "[contradiction]"),
         ("client-key-data: aGlkZGVu", "$.users[0].user.client-certificate: found a certificate"),
         ("client-certificate-data: aGlkZGVu", "add client-key"),

@@ -1,4 +1,4 @@
-"""Reads the entry of a user in a kubeconfig: which credentials, and for whom they act."""
+"""Reads the entry of a user in a kubeconfig: which credentials, and as which user they act."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -56,7 +56,7 @@ def read_credentials(
 
 
 def impersonation(cursor: Cursor) -> tuple[tuple[str, str], ...]:
-    """Read for whom the user acts, as headers of a request."""
+    """Read as which other user it acts, as headers of a request."""
     user = cursor.text("as", "")
     uid = cursor.text("as-uid", "")
     groups = cursor.texts("as-groups")
@@ -192,6 +192,6 @@ def _exec_settings(entry: Entry, cluster: Cluster) -> ExecSettings:
 
 def _check_interactive(cursor: Cursor, settings: ExecSettings, *, may_ask: bool) -> None:
     if settings.interactive == "Always" and not may_ask:
-        message = "found Always, and there is nobody to answer questions of the plugin"
+        message = "found Always, and no terminal is there to answer questions of the plugin"
         fix = "configure the plugin so that it needs no answers, and write IfAvailable"
         cursor.mapping("exec").error("interactiveMode", "unsupported-login", message, fix)
