@@ -1,4 +1,4 @@
-"""What each node is to a pod, and the tallies that count it, are one and the same."""
+"""What each node is to a pod, and the tallies that count nodes, are one and the same."""
 
 from collections import Counter
 
@@ -40,8 +40,8 @@ def test_the_tallies_count_the_standings(
             world.take(workload, pod, spot)
         standings = finder.standings(workload, 0)
         assert standings.keys() == state.nodes.keys()
-        tallies = {tally.what: tally.count for tally in finder.tallies(workload, 0)}
-        assert Counter(standings.values()) == tallies
+        tallies = [each for each in finder.tallies(workload, 0) if each.things == "nodes"]
+        assert Counter(standings.values()) == {each.what: each.count for each in tallies}
 
 
 def test_a_node_without_gpus_is_told_from_one_whose_gpus_are_taken() -> None:
