@@ -1,4 +1,4 @@
-"""Devices without quota are told, because a Workload that claims them may not start in truth."""
+"""Devices without quota are reported: a Workload that claims them may not start in truth."""
 
 import pytest
 

@@ -26,7 +26,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     ssl: ssl.SSLContext | None  # None: plain http
     server_name: str
     proxy: str
-    for_plugins: Mapping[str, Any]  # what a credential plugin is told, if it asks
+    for_plugins: Mapping[str, Any]  # what a credential plugin receives, if it asks
 
     def __repr__(self) -> str:
         """Show where it is: the URL of the proxy may hold a login."""

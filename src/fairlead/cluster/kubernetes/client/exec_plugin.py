@@ -43,7 +43,7 @@ class ExecSettings(msgspec.Struct, frozen=True, kw_only=True):
     env: tuple[tuple[str, str], ...] = ()
     install_hint: str = ""
     interactive: Interactive = "IfAvailable"
-    cluster: Mapping[str, Any] | None = None  # what the plugin is told of it; None: nothing
+    cluster: Mapping[str, Any] | None = None  # what the plugin receives about it; None: nothing
 
     def __repr__(self) -> str:
         """Show which program it is: arguments and environment may hold secrets."""

@@ -114,7 +114,7 @@ def _named_by(owners: Sequence[OwnerObject]) -> Sequence[OwnerObject]:
 
 
 def _is_skipped(pod: PodObject, owners: Sequence[OwnerObject]) -> bool:
-    """Return whether the pod grouper is told to leave a pod alone: it has a group of its own."""
+    """Return whether the pod grouper has to leave a pod alone: it has its own group."""
     marks: list[Mapping[str, str]] = [pod.annotations, *[each.annotations for each in owners]]
     return any(each.get(SKIP) == "true" for each in marks)
 
