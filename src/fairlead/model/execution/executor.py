@@ -239,8 +239,12 @@ class Executor:
         pods: Iterable[PodId] | None = None,
         *,
         retry_after_ms: int = 0,
+        is_overtaken: bool = False,
     ) -> tuple[PodId, ...]:
         """Undo *order* for all of its pods or for some, and return those that it is undone for.
+
+        One that *is_overtaken* failed because the cluster had changed since the decision, so that
+        the next plan may decide the same at once; after another failure it is held for a while.
 
         A pod of which a fact has shown otherwise in the meantime, or of which a later order is
         awaited, is left as it is.
@@ -248,9 +252,11 @@ class Executor:
         undone = self._open(order, pods)
         self._settle(order, pods)
         if undone and order.verb == "bind":
-            self._undo_bind(order, undone, now_ms)
+            self._undo_bind(order, undone)
         elif undone:
-            self._undo_eviction(order, undone, now_ms, retry_after_ms)
+            self._undo_eviction(order, undone)
+        if not is_overtaken:
+            self._hold_back(order, undone, now_ms, retry_after_ms)
         return tuple([each.pod for each in undone])
 
     def overdue(self, now_ms: int) -> list[tuple[Order, tuple[PodId, ...]]]:
@@ -362,20 +368,24 @@ class Executor:
             awaited = {order.number for order in self._awaited.values()}
             self._undone = {at: pods for at, pods in self._undone.items() if at in awaited}
 
-    def _undo_bind(self, order: Order, undone: Sequence[Placement], now_ms: int) -> None:
+    def _undo_bind(self, order: Order, undone: Sequence[Placement]) -> None:
         pods = tuple([each.pod for each in undone])
         self._state.apply(WorkloadStopped(workload=order.workload, pods=pods))
         self._undo_memory(order, pods)
-        self._back_off.bind_failed(order.workload, {each.node for each in undone}, now_ms)
 
-    def _undo_eviction(
-        self, order: Order, undone: Sequence[Placement], now_ms: int, retry_after_ms: int
-    ) -> None:
+    def _undo_eviction(self, order: Order, undone: Sequence[Placement]) -> None:
         pods = tuple([each.pod for each in undone])
         self._state.apply(WorkloadStays(workload=order.workload, pods=pods))
         self._undo_memory(order, pods)
-        for pod in pods:
-            self._back_off.eviction_failed((order.workload, pod), now_ms, retry_after_ms)
+
+    def _hold_back(
+        self, order: Order, undone: Sequence[Placement], now_ms: int, retry_after_ms: int
+    ) -> None:
+        if undone and order.verb == "bind":
+            self._back_off.bind_failed(order.workload, {each.node for each in undone}, now_ms)
+        elif order.verb == "evict":
+            for each in undone:
+                self._back_off.eviction_failed((order.workload, each.pod), now_ms, retry_after_ms)
 
     def _undo_memory(self, order: Order, pods: Sequence[PodId]) -> None:
         """Remember what was before *order*, once it is undone for all of its pods.
