@@ -48,6 +48,7 @@ class ApiError(ClusterError):
         *,
         status: int | None = None,
         reason: str = "",
+        causes: tuple[str, ...] = (),
         retry_after_s: int | None = None,
         is_unknown: bool = False,
     ) -> None:
@@ -59,6 +60,7 @@ class ApiError(ClusterError):
         self.method, _, self.path = asked.partition(" ")
         self.status = status  # None: there was no answer
         self.reason = reason  # of the Status object, such as AlreadyExists
+        self.causes = causes  # in its details, such as DisruptionBudget
         self.is_unknown = is_unknown
 
 
@@ -149,8 +151,13 @@ _TRANSIENT: Final = (TooManyRequestsError, ServerFaultError)
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
+class _Cause(msgspec.Struct, frozen=True):
+    reason: str | None = None
+
+
 class _Details(msgspec.Struct, frozen=True, rename="camel"):
     retry_after_seconds: int | None = None
+    causes: list[_Cause] | None = None
 
 
 class Status(msgspec.Struct, frozen=True, tag_field="kind", tag="Status"):
@@ -195,7 +202,10 @@ def status_error(
         retry_after_s = max(retry_after_s or 0, status.details.retry_after_seconds)
     reason, words = shown(status.reason or ""), shown(status.message or "", secret)
     found = " ".join(each for each in (str(code), reason, words) if each)
-    return _error_of_class(_class_of(code), asked, found, code, reason, retry_after_s)
+    causes = [each.reason or "" for each in (status.details and status.details.causes) or ()]
+    return _error_of_class(
+        _class_of(code), asked, found, code, reason, retry_after_s, tuple(causes)
+    )
 
 
 def shown(text: str, secret: str = "") -> str:
@@ -243,6 +253,7 @@ def _error_of_class(
     status: int,
     reason: str,
     retry_after_s: int | None,
+    causes: tuple[str, ...] = (),
 ) -> ApiError:
     if issubclass(error, _TRANSIENT):
         told = AT_ONCE_S if retry_after_s is None else retry_after_s
@@ -255,6 +266,7 @@ def _error_of_class(
         found,
         status=status,
         reason=reason,
+        causes=causes,
         retry_after_s=retry_after_s,
         is_unknown=is_unknown,
     )
