@@ -1,0 +1,1 @@
+"""What there is on an API server, followed live."""

@@ -1,0 +1,91 @@
+"""Whether all that is known of the cluster is of now: while it is not, nothing is bound or evicted.
+
+A kind is current while its watch runs. After an interruption it counts as current again once as
+much time has passed as the interruption took, one second at most: what happened meanwhile arrives
+within that.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from fairlead.cluster.kubernetes.client.discovery import GroupKind
+
+_MOST_CATCHING_UP_S: Final = 1.0
+
+
+class _Standing(msgspec.Struct):
+    """Since when a kind is not current, or from when on it is."""
+
+    stale_since_s: float | None
+    current_from_s: float = 0.0
+    was_listed: bool = False
+
+
+class Freshness:
+    """Which kinds are listed and current. Written by the network's thread, read by any."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Begin without kinds. *clock* is monotonic, in seconds."""
+        self._clock = clock
+        self._kinds: dict[GroupKind, _Standing] = {}
+        self._missing: frozenset[str] = frozenset()
+
+    def expect(self, kind: GroupKind) -> None:
+        """Await the first list of *kind*: nothing is current before it."""
+        self._kinds = {**self._kinds, kind: _Standing(self._clock())}
+
+    def require(self, missing: frozenset[str]) -> None:
+        """Say what the API server does not serve, and without which nothing may be planned."""
+        self._missing = missing
+
+    def listed(self, kind: GroupKind) -> None:
+        """Note that all objects of *kind* are known as of now."""
+        standing = self._kinds[kind]
+        standing.was_listed = True
+        standing.current_from_s = 0.0
+        standing.stale_since_s = None
+
+    def interrupted(self, kind: GroupKind) -> None:
+        """Note that changes of *kind* are not seen any more."""
+        standing = self._kinds[kind]
+        if standing.stale_since_s is None:
+            standing.stale_since_s = self._clock()
+
+    def resumed(self, kind: GroupKind) -> None:
+        """Note that changes of *kind* are seen again, those in between first."""
+        standing, now_s = self._kinds[kind], self._clock()
+        if standing.was_listed and standing.stale_since_s is not None:
+            missed_s = min(now_s - standing.stale_since_s, _MOST_CATCHING_UP_S)
+            standing.current_from_s = now_s + missed_s
+            standing.stale_since_s = None
+
+    def is_current(self) -> bool:
+        """Return whether all kinds are. Cost: each kind."""
+        now_s = self._clock()
+        return not self._missing and all(
+            each.stale_since_s is None and each.current_from_s <= now_s
+            for each in self._kinds.values()
+        )
+
+    def are_all_listed(self) -> bool:
+        """Return whether all objects of each kind were known at some time."""
+        return not self._missing and all(each.was_listed for each in self._kinds.values())
+
+    def current_in_s(self) -> float | None:
+        """Return in how many seconds all kinds are current by time alone; None: they are not."""
+        now_s = self._clock()
+        standings = list(self._kinds.values())
+        if self._missing or any(each.stale_since_s is not None for each in standings):
+            return None
+        return max([0.0, *[each.current_from_s - now_s for each in standings]])
+
+    def not_current(self) -> list[str]:
+        """Return what is awaited, for people: ``Pod``, ``ElasticQuota (not served)``."""
+        awaited = [
+            ".".join(filter(None, (name, group)))
+            for (group, name), each in self._kinds.items()
+            if each.stale_since_s is not None
+        ]
+        return sorted([*awaited, *[f"{each} (not served)" for each in self._missing]])

@@ -1,0 +1,107 @@
+"""Follows all objects of one kind: a list, then a watch, then again, for as long as it is asked to.
+
+What is seen goes out as facts; nothing is kept here. Whatever fails is tried again, more seldom
+with each failure, and for as long as it fails the kind is not current.
+"""
+
+import logging
+from asyncio import sleep
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Final
+
+from fairlead.cluster.kubernetes.client.backoff import Backoff
+from fairlead.cluster.kubernetes.client.discovery import GroupKind
+from fairlead.cluster.kubernetes.client.errors import GoneError
+from fairlead.cluster.kubernetes.client.lists import list_objects
+from fairlead.cluster.kubernetes.client.resource import Resource
+from fairlead.cluster.kubernetes.client.session import Query, Session
+from fairlead.cluster.kubernetes.client.watch import (
+    Bookmark,
+    Changed,
+    Connected,
+    Interrupted,
+    WatchEvent,
+    watch,
+)
+from fairlead.cluster.kubernetes.watching.facts import Gone, Listed, ObjectFact, Seen
+from fairlead.cluster.kubernetes.watching.freshness import Freshness
+from fairlead.errors import ClusterError
+from fairlead.manifest.kinds import kind_title
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Reflector:
+    """One kind of object, followed until the task that runs it is cancelled."""
+
+    def __init__(
+        self,
+        session: Session,
+        kind: GroupKind,
+        resource: Resource,
+        *,
+        query: Query = (),
+        take: Callable[[GroupKind, ObjectFact], None],
+        freshness: Freshness,
+        random: Callable[[], float],
+    ) -> None:
+        """Give every fact to *take*, and say in *freshness* how current they are."""
+        self._session = session
+        self._kind = kind
+        self._resource = resource
+        self._query = query
+        self._take = take
+        self._freshness = freshness
+        self._pauses = Backoff(random)
+        self._list_pauses = Backoff(random)
+        freshness.expect(kind)
+
+    async def run(self) -> None:
+        """Follow the kind for ever. Raises nothing that an API server can cause."""
+        while True:
+            try:
+                version = await self._list()
+                self._list_pauses.reset()
+                await self._watch(version)
+            except GoneError:
+                self._freshness.interrupted(self._kind)
+            except ClusterError as problem:
+                self._freshness.interrupted(self._kind)
+                pause_s = self._list_pauses.next_s(problem.retry_after_s or 0)
+                _LOG.warning(
+                    "cannot follow %s, next attempt in %.1f s: %s",
+                    kind_title(*self._kind),
+                    pause_s,
+                    problem,
+                )
+                await sleep(pause_s)
+
+    async def _list(self) -> str:
+        listing = await list_objects(self._session, self._resource, query=self._query)
+        self._take(self._kind, Listed(self._kind, listing.objects, listing.resource_version))
+        self._freshness.listed(self._kind)
+        return listing.resource_version
+
+    async def _watch(self, version: str) -> None:
+        async with aclosing(
+            watch(self._session, self._resource, version, query=self._query, pauses=self._pauses)
+        ) as events:
+            async for event in events:
+                self._note(event)
+
+    def _note(self, event: WatchEvent) -> None:
+        match event:
+            case Changed(change="deleted"):
+                self._take(self._kind, Gone(event.object))
+            case Changed():
+                self._take(self._kind, Seen(event.object))
+            case Connected():
+                self._freshness.resumed(self._kind)
+            case Interrupted(error=error):
+                self._freshness.interrupted(self._kind)
+                if error is not None:
+                    title = kind_title(*self._kind)
+                    _LOG.warning("the watch of %s is interrupted: %s", title, error)
+            case Bookmark():
+                pass
