@@ -1,0 +1,243 @@
+"""Carries acts out on the API server, many at once, and reports one outcome for each.
+
+A lane is for acts of one kind, so that an eviction never waits behind a thousand bindings. When the
+server asks for less, the lane pauses and narrows, and widens again as requests succeed.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, assert_never
+
+from fairlead.cluster.kubernetes.acting.acts import Act, Bind, Evict, Look, Outcome, PodName
+from fairlead.cluster.kubernetes.acting.outcomes import find_out, is_budget, refusal
+from fairlead.cluster.kubernetes.acting.requests import bind, evict, read_pod
+from fairlead.cluster.kubernetes.client.backoff import Backoff
+from fairlead.cluster.kubernetes.client.errors import (
+    ApiError,
+    TooManyRequestsError,
+    UnreachableError,
+)
+from fairlead.cluster.kubernetes.client.session import Session
+from fairlead.cluster.kubernetes.watching.facts import Gone, Seen
+from fairlead.errors import ClusterError
+from fairlead.manifest.text.values import Mapping
+
+_NARROW_AFTER: Final = 3  # answers in a row that ask for less
+_WIDEN_AFTER: Final = 100  # successes
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Permission:
+    """Whether an act may begin now. Every look is anew, just before a request is sent."""
+
+    def __init__(
+        self,
+        *,
+        hindrance: Callable[[], str],
+        may_bind: Callable[[Bind], bool],
+        term: Callable[[], str],
+    ) -> None:
+        """Ask *hindrance* whether nothing may begin, and why; "": it may."""
+        self.hindrance = hindrance
+        self.may_bind = may_bind
+        self.term = term
+
+
+class Lane:
+    """Acts in the order in which they were given, some of them at the same time."""
+
+    def __init__(
+        self,
+        name: str,
+        session: Session,
+        permission: Permission,
+        *,
+        width: int,
+        report: Callable[[Outcome | Seen | Gone], None],
+        random: Callable[[], float],
+    ) -> None:
+        """Carry at most *width* acts out at once; *report* gets every outcome."""
+        self.name = name
+        self.busy = 0  # requests that are on their way
+        self._session = session
+        self._permission = permission
+        self._most = self._width = width
+        self._report = report
+        self._random = random
+        self._pauses = Backoff(random, first_s=0.1)
+        self._batches: deque[deque[Act]] = deque()
+        self._unchecked: set[int] = set()  # ids of batches of which nothing was begun yet
+        self._waiting = 0
+        self._in_a_row = 0  # answers that ask for less, or successes, as a negative number
+        self._resumes_s = 0.0
+        self._wake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def waiting(self) -> int:
+        """How many acts are not begun yet."""
+        return self._waiting
+
+    def is_idle(self) -> bool:
+        """Return whether nothing waits or is on its way."""
+        return not self._waiting and not self._tasks
+
+    def submit(self, batches: Sequence[Sequence[Act]]) -> None:
+        """Carry the acts of *batches* out; those of a batch are begun all or none."""
+        for batch in batches:
+            waiting = deque(batch)
+            self._batches.append(waiting)
+            self._unchecked.add(id(waiting))
+            self._waiting += len(waiting)
+        self._wake.set()
+
+    def abandon(self) -> None:
+        """Begin nothing more of what waits."""
+        while self._batches:
+            self._drop(self._batches[0], "Fairlead is stopping")
+
+    async def run(self) -> None:
+        """Begin acts for as long as the task lives."""
+        clock = asyncio.get_running_loop()
+        while True:
+            self._wake.clear()
+            pause_s = self._resumes_s - clock.time()
+            if pause_s > 0:
+                await asyncio.sleep(pause_s)
+            while self._batches and self.busy < self._width and self._resumes_s <= clock.time():
+                self._begin()
+            if self._resumes_s <= clock.time():
+                await self._wake.wait()
+
+    def _begin(self) -> None:
+        batch = self._batches[0]
+        if id(batch) in self._unchecked:
+            hindrance = self._hindrance(batch)
+            if hindrance:
+                self._drop(batch, hindrance)
+                return
+            self._unchecked.discard(id(batch))
+        act = batch.popleft()
+        self._waiting -= 1
+        if not batch:
+            self._batches.popleft()
+        self.busy += 1
+        task = asyncio.create_task(self._carry_out(act))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _hindrance(self, acts: Sequence[Act] | deque[Act]) -> str:
+        """Return why none of *acts* may begin; "": they may."""
+        if all(isinstance(each, Look) for each in acts):
+            return ""
+        for each in acts:
+            if isinstance(each, Bind) and not self._permission.may_bind(each):
+                return f"the node {each.node} or the pod {each.target} has changed"
+        return self._permission.hindrance()
+
+    def _drop(self, batch: deque[Act], why: str) -> None:
+        self._batches.popleft()
+        self._unchecked.discard(id(batch))
+        self._waiting -= len(batch)
+        for act in batch:
+            if not isinstance(act, Look):
+                self._report(Outcome(act=act, result="overtaken", why=why))
+
+    async def _carry_out(self, act: Act) -> None:
+        outcome: Outcome | None = None
+        lost: ApiError | None = None
+        try:
+            outcome = await self._attempt(act)
+        except ApiError as problem:
+            lost = problem
+        except ClusterError as problem:  # no credentials: nothing was sent
+            outcome = Outcome(act=act, result="overtaken", why=str(problem))
+            self._pause(problem.retry_after_s or 0)
+        finally:
+            self.busy -= 1
+            self._wake.set()
+        if lost is not None:
+            _LOG.warning("the outcome of an act is not known, looking: %s", lost)
+            outcome = await self._look(act, lost)
+        if outcome is not None:
+            self._report(outcome)
+
+    async def _attempt(self, act: Act) -> Outcome | None:
+        """Return the outcome of a request; None: it is to be made again. Raises for a lost one."""
+        hindrance = self._hindrance((act,))
+        if hindrance:
+            return Outcome(act=act, result="overtaken", why=hindrance)
+        try:
+            await self._send(act)
+        except TooManyRequestsError as problem:
+            if is_budget(problem):
+                return refusal(act, problem)
+            self._asked_for_less(problem.retry_after_s or 0)
+            self._again(act)
+            return None
+        except ApiError as problem:
+            if problem.is_unknown:
+                raise
+            if isinstance(problem, UnreachableError):
+                self._pause(0)
+                return Outcome(act=act, result="overtaken", why=str(problem))
+            return refusal(act, problem)
+        self._succeeded()
+        return None if isinstance(act, Look) else Outcome(act=act, result="done")
+
+    async def _send(self, act: Act) -> None:
+        match act:
+            case Bind():
+                await bind(self._session, act, self._permission.term())
+            case Evict():
+                await evict(self._session, act, self._permission.term())
+            case Look():
+                self._show(act.target, await read_pod(self._session, act.target))
+            case _:
+                assert_never(act)
+
+    def _show(self, target: PodName, found: Mapping | None) -> None:
+        """Report a pod as it is, as a watch would."""
+        if found is not None:
+            self._report(Seen(found))
+            return
+        metadata: Mapping = {"namespace": target.namespace, "name": target.name, "uid": target.uid}
+        self._report(Gone({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}))
+
+    async def _look(self, act: Act, lost: ApiError) -> Outcome | None:
+        if isinstance(act, Look):
+            return None  # nothing was to be changed; it is overdue again in a while
+        target = act.target
+
+        def read() -> Awaitable[Mapping | None]:
+            return read_pod(self._session, target)
+
+        return await find_out(act, read, Backoff(self._random), lost)
+
+    def _again(self, act: Act) -> None:
+        batch = deque((act,))
+        self._batches.appendleft(batch)
+        self._unchecked.add(id(batch))
+        self._waiting += 1
+
+    def _asked_for_less(self, retry_after_s: int) -> None:
+        self._in_a_row = max(0, self._in_a_row) + 1
+        if self._in_a_row >= _NARROW_AFTER:
+            self._in_a_row = 0
+            self._width = max(1, self._width // 2)
+            _LOG.warning("the API server asks for less: %s are %d at once", self.name, self._width)
+        self._pause(retry_after_s)
+
+    def _pause(self, at_least_s: int) -> None:
+        clock = asyncio.get_running_loop()
+        self._resumes_s = max(self._resumes_s, clock.time() + self._pauses.next_s(at_least_s))
+
+    def _succeeded(self) -> None:
+        self._pauses.reset()
+        self._in_a_row = min(0, self._in_a_row) - 1
+        if self._in_a_row <= -_WIDEN_AFTER:
+            self._in_a_row = 0
+            self._width = min(self._most, self._width + 1)
