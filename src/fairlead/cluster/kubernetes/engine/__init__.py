@@ -1,0 +1,1 @@
+"""The thread that owns the state: takes facts in, plans, and gives out acts."""
