@@ -30,15 +30,28 @@ class Freshness:
         """Begin without kinds. *clock* is monotonic, in seconds."""
         self._clock = clock
         self._kinds: dict[GroupKind, _Standing] = {}
-        self._missing: frozenset[str] = frozenset()
+        self._missing: frozenset[str] | None = None  # None: what is served is not known yet
 
     def expect(self, kind: GroupKind) -> None:
         """Await the first list of *kind*: nothing is current before it."""
         self._kinds = {**self._kinds, kind: _Standing(self._clock())}
 
-    def require(self, missing: frozenset[str]) -> None:
-        """Say what the API server does not serve, and without which nothing may be planned."""
+    def forget(self, kind: GroupKind) -> None:
+        """Await nothing of *kind* any more, which is not served."""
+        self._kinds = {each: found for each, found in self._kinds.items() if each != kind}
+
+    def require(self, missing: frozenset[str]) -> bool:
+        """Say what the API server does not serve, and without which nothing may be planned.
+
+        Returns whether that is news.
+        """
+        is_news = missing != (self._missing or frozenset())
         self._missing = missing
+        return is_news
+
+    def has_all_kinds(self) -> bool:
+        """Return whether every kind without which nothing may be planned is served."""
+        return self._missing is not None and not self._missing
 
     def listed(self, kind: GroupKind) -> None:
         """Note that all objects of *kind* are known as of now."""
@@ -64,20 +77,20 @@ class Freshness:
     def is_current(self) -> bool:
         """Return whether all kinds are. Cost: each kind."""
         now_s = self._clock()
-        return not self._missing and all(
+        return self.has_all_kinds() and all(
             each.stale_since_s is None and each.current_from_s <= now_s
             for each in self._kinds.values()
         )
 
     def are_all_listed(self) -> bool:
         """Return whether all objects of each kind were known at some time."""
-        return not self._missing and all(each.was_listed for each in self._kinds.values())
+        return self.has_all_kinds() and all(each.was_listed for each in self._kinds.values())
 
     def current_in_s(self) -> float | None:
         """Return in how many seconds all kinds are current by time alone; None: they are not."""
         now_s = self._clock()
         standings = list(self._kinds.values())
-        if self._missing or any(each.stale_since_s is not None for each in standings):
+        if not self.has_all_kinds() or any(each.stale_since_s is not None for each in standings):
             return None
         return max([0.0, *[each.current_from_s - now_s for each in standings]])
 
@@ -88,4 +101,6 @@ class Freshness:
             for (group, name), each in self._kinds.items()
             if each.stale_since_s is not None
         ]
+        if self._missing is None:
+            return ["the list of kinds that are served"]
         return sorted([*awaited, *[f"{each} (not served)" for each in self._missing]])
