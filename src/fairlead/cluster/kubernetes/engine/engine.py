@@ -14,9 +14,9 @@ from fairlead.cluster.kubernetes.acting.acts import Act, Bind, Evict, Look, Outc
 from fairlead.cluster.kubernetes.engine.mailbox import Mail
 from fairlead.cluster.kubernetes.engine.still_possible import is_still_possible
 from fairlead.cluster.kubernetes.watching.facts import Gone, Listed, Seen
-from fairlead.errors import StateError
-from fairlead.manifest.core.objects import Object, PodObject
-from fairlead.manifest.text.documents import cluster_document
+from fairlead.errors import ManifestError, StateError
+from fairlead.manifest.core.objects import PodObject
+from fairlead.manifest.text.documents import Document, cluster_document
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import WorkloadName
 from fairlead.model.execution.executor import Executor, Order
@@ -41,12 +41,18 @@ class Carried(msgspec.Struct, frozen=True):
 class Engine:
     """The state of a cluster under one rule set, and what is decided about it."""
 
-    def __init__(self, policy: PolicyName, given: Iterable[Object] = ()) -> None:
-        """Begin with nothing seen; *given* are objects that are in no cluster, such as settings."""
+    def __init__(self, policy: PolicyName, given: Iterable[Document] = ()) -> None:
+        """Begin with nothing seen; *given* are objects that are in no cluster, such as settings.
+
+        Raises ManifestError if one of them cannot be read.
+        """
         self.translator = Translator(policy)
         for each in given:
-            self.translator.take(each)
+            self.translator.changed(each)
         self.translator.settle()
+        errors = [each for each in self.translator.findings() if each.severity == "error"]
+        if errors:
+            raise ManifestError(errors)
         self.executor = Executor(self.state)
         self._settings = self.translator.settings
         self._policy: Policy = make_policy(self._settings)
