@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": "fairlead.cli.sim.compare",
     "usage": "fairlead.cli.usage.command",
     "metrics": "fairlead.cli.metrics",
+    "run": "fairlead.cli.live.run",
     "completion": "fairlead.cli.completion",
 }
 SUMMARIES = {
@@ -42,6 +43,7 @@ SUMMARIES = {
     "compare": "Compare simulations of the same work under different rules or settings.",
     "usage": "Show, change, export or import the recorded usage.",
     "metrics": "Print or serve metrics for Prometheus, under the names that dashboards know.",
+    "run": "Schedule a live Kubernetes cluster.",
     "completion": "Print the completion script for your shell.",
 }
 

@@ -1,0 +1,1 @@
+"""Commands that run beside, or on, a live cluster."""

@@ -1,0 +1,1 @@
+"""How watches, the engine and acts run together, from the first list to an orderly end."""
