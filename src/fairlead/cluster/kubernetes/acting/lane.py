@@ -11,7 +11,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, assert_never
 
 from fairlead.cluster.kubernetes.acting.acts import Act, Bind, Evict, Look, Outcome, PodName
-from fairlead.cluster.kubernetes.acting.outcomes import find_out, is_budget, refusal
+from fairlead.cluster.kubernetes.acting.outcomes import (
+    find_out,
+    is_budget,
+    is_conflict,
+    judge_conflict,
+    refusal,
+)
 from fairlead.cluster.kubernetes.acting.requests import bind, evict, read_pod
 from fairlead.cluster.kubernetes.client.backoff import Backoff
 from fairlead.cluster.kubernetes.client.errors import (
@@ -184,9 +190,23 @@ class Lane:
             if isinstance(problem, UnreachableError):
                 self._pause(0)
                 return Outcome(act=act, result="overtaken", why=str(problem))
-            return refusal(act, problem)
+            return await self._refused(act, problem)
         self._succeeded()
         return None if isinstance(act, Look) else Outcome(act=act, result="done")
+
+    async def _refused(self, act: Act, problem: ApiError) -> Outcome | None:
+        """Return the outcome of a refusal. After a conflict the pod is read, and reported, first.
+
+        Raises ApiError, for a pod that could not be read.
+        """
+        if isinstance(act, Look):
+            _LOG.warning("cannot see what became of a pod: %s", problem)
+            return None
+        if not is_conflict(problem):
+            return refusal(act, problem)
+        found = await read_pod(self._session, act.target)
+        self._show(act.target, found)
+        return judge_conflict(act, found, problem)
 
     async def _send(self, act: Act) -> None:
         match act:

@@ -30,17 +30,34 @@ def is_budget(problem: ApiError) -> bool:
     return isinstance(problem, TooManyRequestsError) and BUDGET_CAUSE in problem.causes
 
 
-def is_gone(problem: ApiError) -> bool:
-    """Return whether the pod of an act is not there any more, or is another one."""
+def is_conflict(problem: ApiError) -> bool:
+    """Return whether the pod of an act is not as the act demands: changed, another one, or gone."""
     return isinstance(problem, NotFoundError | ConflictError)
 
 
 def refusal(act: Act, problem: ApiError) -> Outcome:
     """Return the outcome of an act that the server certainly did not carry out."""
-    if is_gone(problem):
-        return Outcome(act=act, result="overtaken", why=str(problem))
     retry_after_ms = 1000 * (problem.retry_after_s or 0)
     return Outcome(act=act, result="refused", why=str(problem), retry_after_ms=retry_after_ms)
+
+
+def judge_conflict(act: Bind | Evict, found: Mapping | None, problem: ApiError) -> Outcome:
+    """Return the outcome of an act that the server did not carry out for the pod as *found*.
+
+    What came first makes another plan, at once. If nothing did, the same plan would fail again and
+    again, so the act counts as refused.
+    """
+    outcome = judge(act, found, str(problem))
+    if outcome is not None:
+        return outcome
+    assert found is not None, "a pod that is gone is never to be asked for again"
+    has_changed = (
+        isinstance(act, Evict)
+        and _part(found, "metadata").get("resourceVersion") != act.resource_version
+    )
+    if has_changed:
+        return Outcome(act=act, result="overtaken", why=str(problem))
+    return refusal(act, problem)
 
 
 async def find_out(act: Bind | Evict, read: ReadPod, pauses: Backoff, problem: ApiError) -> Outcome:
