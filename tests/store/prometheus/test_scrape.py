@@ -15,6 +15,7 @@ from fairlead.store.feed.usage_vector import UsageVector
 from fairlead.store.metrics.exposition import exposition
 from fairlead.store.metrics.registry import state_families
 from fairlead.store.recording.recorder import Recorder
+from fairlead.store.recording.state_levels import levels_of
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageRules
 from fairlead.usage.window import Sliding
 from fairlead.web.metrics_server import MetricsServer
@@ -100,8 +101,8 @@ def recorded(path: Path, cluster: Assembled, begin_ms: int) -> UsageVector:
     """The same cluster as our own store knows it."""
     recorder = Recorder(path)
     end_ms = begin_ms + 10_000
-    recorder.observe(cluster.state, begin_ms)
-    recorder.observe(cluster.state, end_ms)
+    recorder.observe(levels_of(cluster.state), begin_ms)
+    recorder.observe(levels_of(cluster.state), end_ms)
     feed = UsageFeed(RULES, StoreSource(path=str(path)), {})
     feed.refresh(end_ms)
     return vector_of(feed, cluster, end_ms)

@@ -47,12 +47,12 @@ def path(tmp_path: Path) -> Path:
 def test_the_first_look_tells_everything_and_later_ones_what_changed(path: Path) -> None:
     state, recorder = world(), Recorder(path)
     state.apply(started("job", "n1"))
-    recorder.observe(state, at(0))
-    recorder.observe(state, at(1))
+    recorder.observe(levels_of(state), at(0))
+    recorder.observe(levels_of(state), at(1))
     state.apply(started("work", "n1"))
-    recorder.observe(state, at(2))
+    recorder.observe(levels_of(state), at(2))
     state.apply(stopped(JOB))
-    recorder.observe(state, at(3))
+    recorder.observe(levels_of(state), at(3))
     recorder.close()
     assert written(path) == [
         Capacity(at_ms=at(0), amounts=(8_000, 8_000)),
@@ -65,7 +65,7 @@ def test_the_first_look_tells_everything_and_later_ones_what_changed(path: Path)
 def test_a_look_without_a_change_is_remembered_all_the_same(path: Path) -> None:
     recorder = Recorder(path)
     for minute in range(4):
-        recorder.observe(world(), at(minute))
+        recorder.observe(levels_of(world()), at(minute))
     recorder.close()
     with UsageStore.open(path, writes=False) as store:
         assert store.observed_ms == store.newest_ms == at(3)
@@ -88,7 +88,7 @@ def test_looks_that_find_nothing_new_are_written_now_and_then(
     for second in range(0, 201, 20):
         if second == 100:
             state.apply(started("job", "n1"))
-        recorder.observe(state, START + second * 1000)
+        recorder.observe(levels_of(state), START + second * 1000)
     assert looks_s == [0, 60, 100, 160]
     recorder.close()
     assert looks_s == [0, 60, 100, 160, 200], "the last one is written in the end"
@@ -99,18 +99,18 @@ def test_looks_that_find_nothing_new_are_written_now_and_then(
 def test_a_gap_begins_at_the_last_look_even_if_that_was_not_written(path: Path) -> None:
     recorder = Recorder(path)
     for minute in (0, 0.75, 60):
-        recorder.observe(world(), at(minute))
+        recorder.observe(levels_of(world()), at(minute))
     recorder.close()
     assert written(path)[1:] == [Gap(at_ms=at(60), since_ms=at(0.75))]
 
 
 def test_guarantees_are_told_of_queues_that_hold(path: Path) -> None:
     state, recorder = world(), Recorder(path)
-    recorder.observe(state, at(0))
+    recorder.observe(levels_of(state), at(0))
     for name, parent in (("team", "department"), ("department", None)):
         more = msgspec.structs.replace(queue(name, parent), guaranteed=(2_000, None))
         state.apply(QueueChanged(more))
-    recorder.observe(state, at(1))
+    recorder.observe(levels_of(state), at(1))
     recorder.close()
     assert written(path)[1:] == [Guarantee(at_ms=at(1), queue=TEAM, amounts=(2_000, None))]
 
@@ -129,9 +129,9 @@ def test_a_pod_that_leaves_holds_until_it_left_and_a_reservation_holds_nothing()
 
 def test_a_queue_that_is_gone_is_told(path: Path) -> None:
     state, recorder = world(), Recorder(path)
-    recorder.observe(state, at(0))
+    recorder.observe(levels_of(state), at(0))
     state.apply(QueueRemoved(OTHER))
-    recorder.observe(state, at(1))
+    recorder.observe(levels_of(state), at(1))
     recorder.close()
     assert written(path)[-1] == Removed(at_ms=at(1), queue=OTHER)
 
@@ -139,11 +139,11 @@ def test_a_queue_that_is_gone_is_told(path: Path) -> None:
 @pytest.mark.parametrize("restarts", [True, False])
 def test_what_is_not_counted_any_more_is_there_no_more(path: Path, restarts: bool) -> None:
     recorder = Recorder(path)
-    recorder.observe(world_that_counts("cpu", "memory"), at(0))
+    recorder.observe(levels_of(world_that_counts("cpu", "memory")), at(0))
     if restarts:
         recorder.close()
         recorder = Recorder(path)
-    recorder.observe(world_that_counts("cpu"), at(0.1))
+    recorder.observe(levels_of(world_that_counts("cpu")), at(0.1))
     with UsageStore.open(path, writes=False) as store:
         assert list(store.entries())[1:] == [Capacity(at_ms=at(0.1), amounts=(8_000, 0))]
     recorder.close()
@@ -151,9 +151,9 @@ def test_what_is_not_counted_any_more_is_there_no_more(path: Path, restarts: boo
 
 def test_a_clock_that_jumps_back_stands_still(path: Path) -> None:
     state, recorder = world(), Recorder(path)
-    recorder.observe(state, at(5))
+    recorder.observe(levels_of(state), at(5))
     state.apply(started("job", "n1"))
-    recorder.observe(state, at(3))
+    recorder.observe(levels_of(state), at(3))
     recorder.close()
     assert written(path)[-1] == held(5, 1_000)
 
@@ -171,7 +171,7 @@ def test_a_scheduler_that_starts_again(path: Path, minute: int, wanted: list[Ent
     state.apply(started("job", "n1"))
     for look in (0, 1, minute):
         recorder = Recorder(path)
-        recorder.observe(state, at(look))
+        recorder.observe(levels_of(state), at(look))
         recorder.close()
     assert written(path)[2:] == wanted
 
@@ -181,13 +181,13 @@ def test_what_changed_while_nobody_looked_is_told_after_the_gap(path: Path) -> N
     state = world()
     state.apply(started("job", "n1"))
     first = Recorder(path)
-    first.observe(state, at(0))
+    first.observe(levels_of(state), at(0))
     first.close()
     with UsageStore.open(path) as store:
         store.append([Held(at_ms=at(0), queue=OTHER, user="eve", amounts=(1, 1))])
     after = state_with(queue("other"), node("n1"), workload("work", "other"))
     second = Recorder(path)
-    second.observe(after, at(30))
+    second.observe(levels_of(after), at(30))
     second.close()
     assert written(path)[3:] == [
         Gap(at_ms=at(30), since_ms=at(0)),
@@ -199,14 +199,14 @@ def test_what_changed_while_nobody_looked_is_told_after_the_gap(path: Path) -> N
 @pytest.mark.parametrize("restarts", [True, False])
 def test_what_an_administrator_writes_in_a_gap_stays(path: Path, restarts: bool) -> None:
     recorder = Recorder(path)
-    recorder.observe(world(), at(0))
+    recorder.observe(levels_of(world()), at(0))
     grant = Granted(at_ms=at(20), queue=TEAM, resource_time=(0, 9), who="ann", reason="r")
     with UsageStore.open(path) as store:
         store.append([grant])
     if restarts:
         recorder.close()
         recorder = Recorder(path)
-    recorder.observe(world(), at(60))
+    recorder.observe(levels_of(world()), at(60))
     recorder.close()
     assert is_well(recorder)
     assert written(path)[1:] == [
@@ -222,7 +222,7 @@ def test_what_is_imported_after_the_last_look_outlives_a_restart(path: Path) -> 
     19 hours x 1,000 stay; a grant of hour 22 does too, and only hours 20 to 24 are a gap.
     """
     first = Recorder(path)
-    first.observe(world(), at(0))
+    first.observe(levels_of(world()), at(0))
     first.close()
     imported = [
         Held(at_ms=at(hour * 60), queue=TEAM, user="ann", amounts=(amount, 0))
@@ -232,7 +232,7 @@ def test_what_is_imported_after_the_last_look_outlives_a_restart(path: Path) -> 
     with UsageStore.open(path) as store:
         store.append([*imported, grant])
     second = Recorder(path)
-    second.observe(world(), now_ms := at(24 * 60))
+    second.observe(levels_of(world()), now_ms := at(24 * 60))
     second.close()
     assert written(path)[3:] == [
         Gap(at_ms=at(22 * 60) - 1, since_ms=at(20 * 60)),
@@ -251,7 +251,7 @@ def test_an_imported_gap_is_not_told_again(path: Path) -> None:
     with UsageStore.open(path, resources=resources) as store:
         store.append(imported)
     recorder = Recorder(path)
-    recorder.observe(world(), at(60))
+    recorder.observe(levels_of(world()), at(60))
     recorder.close()
     assert is_well(recorder), recorder.status
     assert written(path)[:3] == [*imported, Gap(at_ms=at(60), since_ms=at(30))]

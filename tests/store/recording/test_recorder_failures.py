@@ -49,14 +49,14 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_store_that_fails_at_the_start_is_degraded_and_then_catches_up(path: Path) -> None:
     state, recorder = world(), Recorder(path)
     path.mkdir()
-    recorder.observe(state, at(0))
+    recorder.observe(levels_of(state), at(0))
     state.apply(started("job", "n1"))
-    recorder.observe(state, at(1))
+    recorder.observe(levels_of(state), at(1))
     status = recorder.status
     assert (status.state, status.since_ms, status.waiting) == ("degraded", at(0), 1)
     assert status.problem == f"usage store {path}: it is a folder; name a file in it"
     path.rmdir()
-    recorder.observe(state, at(2))
+    recorder.observe(levels_of(state), at(2))
     assert recorder.status == StoreStatus()
     recorder.close()
     assert written(path) == [Capacity(at_ms=at(0), amounts=(8_000, 8_000)), held(1, 1_000)]
@@ -64,19 +64,19 @@ def test_a_store_that_fails_at_the_start_is_degraded_and_then_catches_up(path: P
 
 def test_a_locked_store_loses_nothing(path: Path) -> None:
     state, recorder = world(), Recorder(path)
-    recorder.observe(state, at(0))
+    recorder.observe(levels_of(state), at(0))
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     state.apply(started("job", "n1"))
-    recorder.observe(state, at(1))
+    recorder.observe(levels_of(state), at(1))
     assert not is_well(recorder)
     assert "locked" in str(recorder.status.problem)
     state.apply(started("work", "n1"))
-    recorder.observe(state, at(2))
+    recorder.observe(levels_of(state), at(2))
     assert recorder.status.waiting == 2
     other.execute("ROLLBACK")
     other.close()
-    recorder.observe(state, at(3))
+    recorder.observe(levels_of(state), at(3))
     recorder.close()
     assert is_well(recorder)
     assert written(path)[1:] == [held(1, 1_000), held(2, 1_000, OTHER)]
@@ -85,11 +85,11 @@ def test_a_locked_store_loses_nothing(path: Path) -> None:
 def test_a_store_that_fails_is_not_tried_in_every_cycle(path: Path) -> None:
     recorder = Recorder(path)
     path.mkdir()
-    recorder.observe(world(), at(0))
+    recorder.observe(levels_of(world()), at(0))
     path.rmdir()
-    recorder.observe(world(), at(0) + 9_999)
+    recorder.observe(levels_of(world()), at(0) + 9_999)
     assert not path.exists()
-    recorder.observe(world(), at(0) + 10_000)
+    recorder.observe(levels_of(world()), at(0) + 10_000)
     assert path.exists()
     recorder.close()
 
@@ -97,16 +97,16 @@ def test_a_store_that_fails_is_not_tried_in_every_cycle(path: Path) -> None:
 def test_too_much_that_waits_is_given_up_for_a_gap(path: Path) -> None:
     """At most 2 wait. Every minute the job starts or stops; at minute 10 the store is back."""
     state, recorder = world(), Recorder(path, most_waiting=2)
-    recorder.observe(state, at(0))
+    recorder.observe(levels_of(state), at(0))
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     for minute in range(1, 10):
         state.apply(started("job", "n1") if minute % 2 else stopped(JOB))
-        recorder.observe(state, at(minute))
+        recorder.observe(levels_of(state), at(minute))
         assert recorder.status.waiting <= 2
     other.execute("ROLLBACK")
     other.close()
-    recorder.observe(state, at(10))
+    recorder.observe(levels_of(state), at(10))
     recorder.close()
     # The third change, at minute 3, 6 and 9, gives up what waited.
     assert written(path)[1:] == [Gap(at_ms=at(9), since_ms=at(0)), held(9, 1_000)]
@@ -129,15 +129,15 @@ REASONS_TO_GIVE_UP = {
 def test_what_is_given_up_is_a_gap_however_short(path: Path, after: ClusterState) -> None:
     """All is known at minute 1. What the look of half a minute later found is given up."""
     state, recorder = world(), Recorder(path, most_waiting=1)
-    recorder.observe(state, at(0))
-    recorder.observe(state, at(1))
+    recorder.observe(levels_of(state), at(0))
+    recorder.observe(levels_of(state), at(1))
     with locked(path):
         state.apply(started("job", "n1"))
-        recorder.observe(state, at(1.5))
+        recorder.observe(levels_of(state), at(1.5))
         assert recorder.status.waiting == 1
-        recorder.observe(after, at(2))
+        recorder.observe(levels_of(after), at(2))
         assert recorder.status.waiting == 0
-    recorder.observe(after, at(3))
+    recorder.observe(levels_of(after), at(3))
     recorder.close()
     assert [each for each in written(path) if isinstance(each, Gap)] == [
         Gap(at_ms=at(2), since_ms=at(1))
@@ -147,17 +147,17 @@ def test_what_is_given_up_is_a_gap_however_short(path: Path, after: ClusterState
 def test_what_contradicts_another_program_is_given_up_for_a_gap(path: Path) -> None:
     """A gap from minute 1 on waits, and meanwhile an administrator grants something there."""
     state, recorder = world(), Recorder(path)
-    recorder.observe(state, at(0))
+    recorder.observe(levels_of(state), at(0))
     with locked(path):
         state.apply(started("job", "n1"))
-        recorder.observe(state, at(1))
-        recorder.observe(state, at(20))
+        recorder.observe(levels_of(state), at(1))
+        recorder.observe(levels_of(state), at(20))
     grant = Granted(at_ms=at(10), queue=TEAM, resource_time=(0, 9), who="ann", reason="r")
     with UsageStore.open(path) as store:
         store.append([grant])
-    recorder.observe(state, at(21))
+    recorder.observe(levels_of(state), at(21))
     assert not is_well(recorder)
-    recorder.observe(state, at(22))
+    recorder.observe(levels_of(state), at(22))
     recorder.close()
     assert is_well(recorder)
     assert written(path)[1:] == [
@@ -171,11 +171,11 @@ def test_what_contradicts_another_program_is_given_up_for_a_gap(path: Path) -> N
 def test_another_file_in_the_same_place_is_told_everything(path: Path) -> None:
     state, recorder = world(), Recorder(path)
     state.apply(started("job", "n1"))
-    recorder.observe(state, at(0))
+    recorder.observe(levels_of(state), at(0))
     recorder.close()
     for file in path.parent.iterdir():
         file.unlink()
-    recorder.observe(state, at(1))
+    recorder.observe(levels_of(state), at(1))
     recorder.close()
     assert written(path) == [Capacity(at_ms=at(1), amounts=(8_000, 8_000)), held(1, 1_000)]
 
@@ -183,14 +183,14 @@ def test_another_file_in_the_same_place_is_told_everything(path: Path) -> None:
 def test_in_another_file_a_gap_begins_where_that_one_ended(path: Path) -> None:
     """We looked up to minute 1; in the file that is put there somebody did 10 minutes before."""
     recorder = Recorder(path)
-    recorder.observe(world(), at(0))
+    recorder.observe(levels_of(world()), at(0))
     recorder.close()
     for file in path.parent.iterdir():
         file.unlink()
     other = Recorder(path)
-    other.observe(world(), at(-10))
+    other.observe(levels_of(world()), at(-10))
     other.close()
-    recorder.observe(world(), at(1))
+    recorder.observe(levels_of(world()), at(1))
     recorder.close()
     assert written(path)[1:] == [Gap(at_ms=at(1), since_ms=at(-10))]
 
@@ -213,7 +213,7 @@ def test_whatever_fails_meanwhile_the_sums_are_those_of_the_looks(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "use.db"
         recorder = Recorder(path)
-        recorder.observe(state, at(0))
+        recorder.observe(levels_of(state), at(0))
         other = sqlite3.connect(path, isolation_level=None)
         for minute, (name, is_locked, restarts) in enumerate(looks, 1):
             for each, sums in levels_of(state).held.items():
@@ -227,10 +227,10 @@ def test_whatever_fails_meanwhile_the_sums_are_those_of_the_looks(
                 recorder = Recorder(path)
             if is_locked:
                 other.execute("BEGIN IMMEDIATE")
-            recorder.observe(state, at(minute))
+            recorder.observe(levels_of(state), at(minute))
             if is_locked:
                 other.execute("ROLLBACK")
-        recorder.observe(state, now_ms := at(len(looks)) + 10_000)
+        recorder.observe(levels_of(state), now_ms := at(len(looks)) + 10_000)
         other.close()
         recorder.close()
         with UsageStore.open(path, writes=False) as store:

@@ -9,6 +9,7 @@ from fairlead.store.file.saved_ledger import saved_ledger
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.recording import recorder as recorder_module
 from fairlead.store.recording.recorder import Recorder
+from fairlead.store.recording.state_levels import levels_of
 from fairlead.usage.entries import Capacity
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding
@@ -28,13 +29,13 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_tidying_up_rolls_up_and_saves_a_snapshot_once_a_day(path: Path) -> None:
     state, recorder = world(), Recorder(path, keep_raw_ms=DAY)
-    recorder.observe(state, at(0))
+    recorder.observe(levels_of(state), at(0))
     assert recorder._store is not None
     # Nothing crashes here, and waiting 864 times for the disk would be most of the time.
     recorder._store._connection.execute("PRAGMA synchronous = OFF")
     for minute in range(5, 3 * 24 * 60, 5):
         state.apply(stopped(JOB) if state.runs else started("job", "n1"))
-        recorder.observe(state, at(minute))
+        recorder.observe(levels_of(state), at(minute))
     before = len(written(path))
     recorder.tidy_up(at(3 * 24 * 60))
     after = len(written(path))
@@ -67,7 +68,7 @@ def test_closing_saves_a_snapshot_so_that_the_next_start_reads_nothing(path: Pat
     for minute in (9, 5, 6):
         state, recorder = world(), Recorder(path, rules)
         state.apply(started("job", "n1"))
-        recorder.observe(state, at(minute))
+        recorder.observe(levels_of(state), at(minute))
         recorder.close()
         assert is_well(recorder)
         assert unsaved_rows(path) == 0
@@ -81,7 +82,7 @@ def test_closing_saves_what_others_wrote_even_if_nothing_came_since(path: Path) 
     with UsageStore.open(path, resources=("cpu", "gpu")) as store:
         store.append([Capacity(at_ms=at(0), amounts=(8_000, 8_000))])
     recorder = Recorder(path)
-    recorder.observe(world(), at(1))
+    recorder.observe(levels_of(world()), at(1))
     recorder.close()
     assert len(written(path)) == 1
     assert unsaved_rows(path) == 0
@@ -89,7 +90,7 @@ def test_closing_saves_what_others_wrote_even_if_nothing_came_since(path: Path) 
 
 def test_a_snapshot_has_all_that_is_written_even_if_the_clock_is_behind(path: Path) -> None:
     recorder = Recorder(path)
-    recorder.observe(world(), at(9))
+    recorder.observe(levels_of(world()), at(9))
     recorder.tidy_up(at(5))
     assert unsaved_rows(path) == 0
     recorder.close()
@@ -97,13 +98,13 @@ def test_a_snapshot_has_all_that_is_written_even_if_the_clock_is_behind(path: Pa
 
 def test_closing_a_store_that_fails_raises_nothing(path: Path) -> None:
     recorder = Recorder(path)
-    recorder.observe(world(), at(0))
+    recorder.observe(levels_of(world()), at(0))
     with locked(path):
         recorder.close()
         assert not is_well(recorder)
         assert "locked" in str(recorder.status.problem)
     assert not has_snapshot(path)
-    recorder.observe(world(), at(1))
+    recorder.observe(levels_of(world()), at(1))
     recorder.close()
     assert is_well(recorder)
     assert unsaved_rows(path) == 0
@@ -117,7 +118,7 @@ def test_a_snapshot_is_saved_whenever_there_is_much_to_read(
     state, recorder = world(), Recorder(path)
     unsaved = []
     for minute in range(8):
-        recorder.observe(state, at(minute))
+        recorder.observe(levels_of(state), at(minute))
         recorder.tidy_up(at(minute))
         unsaved.append(unsaved_rows(path))
         state.apply(stopped(JOB) if state.runs else started("job", "n1"))
@@ -127,14 +128,14 @@ def test_a_snapshot_is_saved_whenever_there_is_much_to_read(
 
 def test_tidying_up_that_fails_is_tried_again(path: Path) -> None:
     recorder = Recorder(path)
-    recorder.observe(world(), at(0))
+    recorder.observe(levels_of(world()), at(0))
     with locked(path):
         recorder.tidy_up(at(0))
     assert not is_well(recorder)
-    recorder.observe(world(), at(0) + 9_999)
+    recorder.observe(levels_of(world()), at(0) + 9_999)
     recorder.tidy_up(at(0) + 9_999)
     assert not has_snapshot(path)
-    recorder.observe(world(), at(0) + 10_000)
+    recorder.observe(levels_of(world()), at(0) + 10_000)
     recorder.tidy_up(at(0) + 10_000)
     assert has_snapshot(path)
     assert is_well(recorder)
@@ -148,7 +149,7 @@ def test_a_clock_that_jumps_back_does_not_put_tidying_up_off(
     tidied: list[int] = []
     monkeypatch.setattr(UsageStore, "roll_up", lambda _, now_ms, _keep: tidied.append(now_ms))
     recorder, year = Recorder(path), 365 * 24 * 60
-    recorder.observe(world(), at(0))
+    recorder.observe(levels_of(world()), at(0))
     for minute in (year, 0, 1, 24 * 60 - 1, 24 * 60):
         recorder.tidy_up(at(minute))
     recorder.close()

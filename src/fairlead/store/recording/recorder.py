@@ -13,13 +13,11 @@ import msgspec
 
 from fairlead.errors import FairleadError, UsageError
 from fairlead.model.axes import Limits, QueueName
-from fairlead.model.state import ClusterState
 from fairlead.store.file.entry_amounts import fit_resources
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.recording.state_levels import (
     StateLevels,
     changed_entries,
-    levels_of,
     levels_on,
 )
 from fairlead.usage.entries import Capacity, Entry, Gap, Guarantee, Held
@@ -90,7 +88,7 @@ class _Upkeep:
 
 
 class Recorder:
-    """Looks at states and keeps the store at a path up to date with them."""
+    """Keeps the store at a path up to date with what the queues of a state hold."""
 
     def __init__(
         self,
@@ -125,14 +123,15 @@ class Recorder:
         self._upkeep = _Upkeep(rules, keep_raw_ms)
         self._failed_ms: int | None = None  # when the store was last tried in vain
 
-    def observe(self, state: ClusterState, now_ms: int) -> None:
+    def observe(self, levels: StateLevels, now_ms: int) -> None:
         """Write down what changed; raises nothing for a store that fails.
 
-        A clock that jumps back stands still until it has caught up. Cost: O(queues and workloads),
-        and waiting for the disk if anything changed.
+        A clock that jumps back stands still until it has caught up. Cost: O(queues), and waiting
+        for the disk if anything changed. The levels are values, so that another thread may own the
+        state, and need not wait for the disk.
         """
         at_ms = now_ms if self._seen_ms is None else max(now_ms, self._seen_ms)
-        self._look(state, at_ms)
+        self._look(levels, at_ms)
         failed_ms = self._failed_ms
         if failed_ms is not None and 0 <= now_ms - failed_ms < TRY_AGAIN_MS:
             self.status = msgspec.structs.replace(self.status, waiting=len(self._waiting))
@@ -186,10 +185,9 @@ class Recorder:
             self._store.close()
             self._store = None
 
-    def _look(self, state: ClusterState, at_ms: int) -> None:
+    def _look(self, levels: StateLevels, at_ms: int) -> None:
         """Let what changed since the last look wait for being written."""
-        levels = levels_of(state)
-        self._count_in(tuple(map(str, state.axes.axes)))
+        self._count_in(levels.resources)
         if self._seen is None or self._seen_ms is None:
             self._begin_with(levels, at_ms)
         elif at_ms - self._seen_ms <= self._gap_after_ms:
@@ -251,7 +249,7 @@ class Recorder:
         # In another file, what we knew last says nothing.
         known_ms = self._known_ms if store.observed_ms == self._safe_ms else None
         gap_after_ms = 0 if self._has_lost else self._gap_after_ms
-        first = levels_on(self._first, self._resources, store.resources)
+        first = levels_on(self._first, store.resources)
         return [
             *_gaps_before(store, at_ms, gap_after_ms, known_ms),
             *_entries_to_take_over(store, first, at_ms),
@@ -297,7 +295,9 @@ def _entries_to_take_over(store: UsageStore, levels: StateLevels, at_ms: int) ->
                 held.setdefault(entry.queue, nothing)
             case Capacity():
                 capacity = entry.amounts
-    before = StateLevels(held=held, guarantees=guarantees, capacity=capacity)
+    before = StateLevels(
+        resources=store.resources, held=held, guarantees=guarantees, capacity=capacity
+    )
     return [*users, *changed_entries(before, levels, at_ms)]
 
 

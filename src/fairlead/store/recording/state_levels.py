@@ -15,6 +15,7 @@ from fairlead.usage.entries import Capacity, Entry, Guarantee, Held, Removed
 class StateLevels(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is told of one state, on its quota axes."""
 
+    resources: tuple[str, ...]  # the quota axes, by name
     held: dict[QueueName, Amounts]  # every queue that there is
     guarantees: dict[QueueName, Limits]  # of those that hold, or could
     capacity: Amounts
@@ -39,15 +40,20 @@ def levels_of(state: ClusterState) -> StateLevels:
         for name, queue in state.queues.items()
         if name not in inner or any(own[name])
     }
-    return StateLevels(held=own, guarantees=guarantees, capacity=state.total())
+    return StateLevels(
+        resources=tuple(map(str, state.axes.axes)),
+        held=own,
+        guarantees=guarantees,
+        capacity=state.total(),
+    )
 
 
-def levels_on(
-    levels: StateLevels, resources: tuple[str, ...], wanted: tuple[str, ...]
-) -> StateLevels:
-    """*levels* of *resources* as levels of *wanted*: of a resource that they lack there is 0."""
+def levels_on(levels: StateLevels, wanted: tuple[str, ...]) -> StateLevels:
+    """*levels* as levels of *wanted*: of a resource that they lack there is 0."""
+    resources = levels.resources
     places = [resources.index(name) if name in resources else None for name in wanted]
     return StateLevels(
+        resources=wanted,
         held={
             queue: tuple(0 if at is None else amounts[at] for at in places)
             for queue, amounts in levels.held.items()
