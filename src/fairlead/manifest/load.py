@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fairlead.errors import Finding
 from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.changes import with_changes
 from fairlead.manifest.core.objects import Object, SettingsObject
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
@@ -16,6 +17,7 @@ from fairlead.manifest.generated_names import name_generated
 from fairlead.manifest.kinds import Identified, identify, warn_of_other_sections
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document, read_bytes, read_documents
+from fairlead.manifest.text.files import STDIN
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import Value
@@ -24,6 +26,8 @@ from fairlead.manifest.translate.family import OF_FILES, AssemblyRules
 from fairlead.model.collector import paused_collector
 from fairlead.policy.contract import POLICY_NAMES, PolicyName
 
+CLUSTER: Final = "cluster"
+"""Where something is found that is about a whole cluster: it stands in the place of a file."""
 _SECOND_MS: Final = 1000  # a creation time is written in whole seconds
 
 
@@ -56,6 +60,7 @@ def load(
     stdin: BinaryIO | None = None,
     texts: Sequence[tuple[str, str]] = (),
     made: Sequence[Document] = (),
+    changes: Sequence[str] = (),
     rules: AssemblyRules = OF_FILES,
     shard: str | None = None,
     every_shard: bool = False,
@@ -63,21 +68,24 @@ def load(
     """Read every object in *paths* (files, folders, ``-``) and put the cluster together.
 
     *texts* are read after them, each a name and what a file of that name would hold, and then the
-    documents that were *made*. The rule set is that of the queues in the input, unless *policy*
-    says which; the objects of other rule sets are then left alone. With *strict*, an unknown field
-    is an error. *rules* say how to take objects that are not complete. Of several shards, the one
-    of the name *shard* counts, or *every_shard*, else the first. Never raises for what an input
-    holds. Cost: linear in the input, for each shard.
+    documents that were *made*. The objects in *changes*, again files, folders or ``-``, are then
+    applied to all of these (see `with_changes`). The rule set is that of the queues in the input,
+    unless *policy* says which; the objects of other rule sets are then left alone. With *strict*,
+    an unknown field is an error. *rules* say how to take objects that are not complete. Of several
+    shards, the one of the name *shard* counts, or *every_shard*, else the first. Never raises for
+    what an input holds. Cost: linear in the input, for each shard.
     """
     findings = Findings(strict=strict)
     documents = read_documents(paths, findings, stdin=stdin)
     for name, text in texts:
         documents += read_bytes(text.encode(), name, findings)
     documents += made
+    documents = with_changes(documents, read_documents(changes, findings, stdin=stdin))
     objects = [identify(document, findings) for document in name_generated(documents)]
     chosen = policy
+    place_of_input = next(iter((*paths, *changes)), CLUSTER if made else STDIN)
     if policy is None and (objects or not findings.has_errors):  # else what is wrong is reported
-        chosen = choose_policy(objects, paths[0] if paths else "-", findings)
+        chosen = choose_policy(objects, place_of_input, findings)
     found, read, left_alone = _read(objects, chosen, findings)
     found = _with_ages(found)
     if chosen:
@@ -90,7 +98,7 @@ def load(
         if shard is not None:
             wanted = (shard,) if shard in names else ()
             if not wanted:
-                _report_no_shard(shard, names, paths[0] if paths else "-", findings)
+                _report_no_shard(shard, names, place_of_input, findings)
         shards = _assemble_each(chosen, found, wanted, names, findings, rules)
     assert findings.has_errors or shards
     return LoadResult(
