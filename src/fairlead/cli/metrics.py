@@ -4,17 +4,16 @@ import io
 import time
 from collections.abc import Callable
 from contextlib import closing, redirect_stderr
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
 
+from fairlead.cli.input.named_input import NamedInput, reads_input
 from fairlead.cli.input.options import (
     capacity_option,
-    load_files,
     now_option,
     read_capacity,
-    reads_manifests,
     shards_or_exit,
 )
 from fairlead.cli.input.shards import only_shard, shard_option
@@ -55,7 +54,7 @@ def _read_address(
 
 
 @click.command(epilog=EPILOG)
-@reads_manifests
+@reads_input
 @shard_option
 @capacity_option
 @usage_options
@@ -70,10 +69,7 @@ def _read_address(
 @click.pass_context
 def command(
     context: click.Context,
-    files: tuple[str, ...],
-    more_files: tuple[str, ...],
-    policy: Any,
-    strict: bool,
+    asked: NamedInput,
     shard: str | None,
     capacity: str | None,
     usage: bool,
@@ -87,12 +83,10 @@ def command(
     """
 
     def load() -> LoadResult:
-        return load_files(
-            files, more_files, policy, strict=strict, shard=shard, every_shard=shard is None
-        )
+        return asked.load(shard=shard, every_shard=shard is None)
 
     if listen is not None:
-        _check_serving((*files, *more_files), context)
+        _check_serving(asked.names, context)
     wish = usage_wish(usage, usage_source, now)
     say = SayNews()
 

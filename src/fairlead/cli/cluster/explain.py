@@ -1,19 +1,16 @@
 """``fairlead explain``: the arithmetic behind a queue's numbers, or what becomes of a job."""
 
-from typing import Any
-
 import click
 from msgspec.structs import replace
 
+from fairlead.cli.input.named_input import NamedInput, reads_input
 from fairlead.cli.input.options import (
     capacity_option,
     check_plannable,
     faithful_option,
-    load_files,
     now_option,
     output_option,
     read_capacity,
-    reads_manifests,
     shards_or_exit,
     with_faithfulness,
 )
@@ -45,7 +42,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("name", metavar="QUEUE|JOB|OBJECT")
-@reads_manifests
+@reads_input
 @shard_option
 @capacity_option
 @now_option
@@ -54,10 +51,7 @@ Examples:
 @output_option("text", "wide", "json", "yaml")
 def command(
     name: str,
-    files: tuple[str, ...],
-    more_files: tuple[str, ...],
-    policy: Any,
-    strict: bool,
+    asked: NamedInput,
     shard: str | None,
     capacity: str | None,
     now: int,
@@ -77,8 +71,7 @@ def command(
     for the jobs that it is a part of. KIND/NAME, such as pod/lab/train-0, chooses among several
     of one name.
     """
-    loaded = load_files(files, more_files, policy, strict=strict, shard=shard, every_shard=True)
-    (shards,) = shards_or_exit(loaded)
+    (shards,) = shards_or_exit(asked.load(shard=shard, every_shard=True))
     assembled = shard_with(shards, name)
     settings = with_faithfulness(assembled.settings, faithful=faithful)
     given = read_capacity(capacity, assembled)

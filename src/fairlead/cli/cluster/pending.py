@@ -1,14 +1,11 @@
 """``fairlead pending``: the workloads that wait in a queue, and their positions."""
 
-from typing import Any
-
 import click
 
+from fairlead.cli.input.named_input import NamedInput, reads_input
 from fairlead.cli.input.options import (
-    load_files,
     now_option,
     output_option,
-    reads_manifests,
     states_or_exit,
     with_faithfulness,
 )
@@ -30,7 +27,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("name", metavar="QUEUE|JOB|OBJECT")
-@reads_manifests
+@reads_input
 @click.option(
     "--limit",
     metavar="N",
@@ -51,10 +48,7 @@ Examples:
 @output_option("table", "wide", "json", "yaml")
 def command(
     name: str,
-    files: tuple[str, ...],
-    more_files: tuple[str, ...],
-    policy: Any,
-    strict: bool,
+    asked: NamedInput,
     limit: int,
     offset: int,
     now: int,
@@ -66,7 +60,7 @@ def command(
     pod, a Job or another owner, only its own position. Names are those of fairlead explain.
     Positions are counted from 0, in the ClusterQueue and in the LocalQueue.
     """
-    (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
+    (assembled,) = states_or_exit(asked.load())
     settings = with_faithfulness(assembled.settings, faithful=False)
     rules = rule_set_of(settings)
     named = find_named(assembled, name)

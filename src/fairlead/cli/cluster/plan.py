@@ -1,19 +1,17 @@
 """``fairlead plan``: which jobs start now and where, which wait, and exactly why."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from fairlead.cli.cluster.plan_changes import BothPlans, print_plan_changes
+from fairlead.cli.input.named_input import NamedInput, reads_input
 from fairlead.cli.input.options import (
     check_plannable,
     faithful_option,
-    load_files,
     now_option,
     output_option,
-    read_standard_input,
-    reads_manifests,
     shards_or_exit,
     with_faithfulness,
 )
@@ -58,7 +56,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@reads_manifests
+@reads_input
 @shard_option
 @click.option(
     "--diff",
@@ -81,10 +79,7 @@ Examples:
 @faithful_option
 @output_option("table", "wide", "json", "yaml")
 def command(
-    files: tuple[str, ...],
-    more_files: tuple[str, ...],
-    policy: Any,
-    strict: bool,
+    asked: NamedInput,
     shard: str | None,
     diff: tuple[str, str] | None,
     cycles: int,
@@ -100,13 +95,9 @@ def command(
     rules of the scheduler, without its known mistakes; with --faithful, exactly as it does. The
     first line says which. Nothing is changed anywhere.
     """
-    stdin = read_standard_input((*files, *more_files, *(diff or ())))
 
-    def loaded(*also: str) -> LoadResult:
-        named = (*files, *also)
-        return load_files(
-            named, more_files, policy, strict=strict, stdin=stdin, shard=shard, every_shard=True
-        )
+    def loaded(*changes: str) -> LoadResult:
+        return asked.load(*changes, shard=shard, every_shard=True)
 
     wish = usage_wish(usage, usage_source, now)
     if diff is not None:

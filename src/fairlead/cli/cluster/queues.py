@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from fairlead.cli.cluster.queue_changes import Changes, Side, changes_between, print_changes
+from fairlead.cli.input.named_input import NamedInput, reads_input
 from fairlead.cli.input.options import (
     capacity_option,
-    load_files,
     now_option,
     output_option,
     read_capacity,
-    read_standard_input,
-    reads_manifests,
     shards_or_exit,
     with_faithfulness,
 )
@@ -63,7 +61,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@reads_manifests
+@reads_input
 @shard_option
 @capacity_option
 @click.option(
@@ -78,10 +76,7 @@ Examples:
 @usage_options
 @output_option("table", "wide", "json", "yaml")
 def command(
-    files: tuple[str, ...],
-    more_files: tuple[str, ...],
-    policy: Any,
-    strict: bool,
+    asked: NamedInput,
     shard: str | None,
     capacity: str | None,
     diff: tuple[str, str] | None,
@@ -94,13 +89,9 @@ def command(
 
     The rule set is taken from the objects; the capacity from the nodes among them.
     """
-    stdin = read_standard_input((*files, *more_files, *(diff or ())))
 
-    def loaded(*also: str) -> LoadResult:
-        named = (*files, *also)
-        return load_files(
-            named, more_files, policy, strict=strict, stdin=stdin, shard=shard, every_shard=True
-        )
+    def loaded(*changes: str) -> LoadResult:
+        return asked.load(*changes, shard=shard, every_shard=True)
 
     wish = usage_wish(usage, usage_source, now)
     if diff is None:

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
 
 from fairlead.cli.input.findings import omitted_text, show_findings
-from fairlead.cli.input.options import load_files, output_option, reads_manifests
+from fairlead.cli.input.named_input import NamedInput, reads_input
+from fairlead.cli.input.options import output_option
 from fairlead.cli.input.shards import shard_option
 from fairlead.errors import Finding, Severity
 from fairlead.explain.rule_set import rule_set_of
@@ -90,14 +90,11 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@reads_manifests
+@reads_input
 @shard_option
 @output_option("table", "wide", "json", "yaml")
 def command(
-    files: tuple[str, ...],
-    more_files: tuple[str, ...],
-    policy: Any,
-    strict: bool,
+    asked: NamedInput,
     shard: str | None,
     output: str,
 ) -> None:
@@ -108,10 +105,9 @@ def command(
     and a count; -o wide lists all. Objects of other kinds are counted and ignored. A scenario is
     checked as a scenario.
     """
-    result = simulation_findings([*files, *more_files], policy, strict=strict)
+    result = simulation_findings(asked.names, asked.policy, strict=asked.strict)
     if result is None:
-        loaded = load_files(files, more_files, policy, strict=strict, shard=shard, every_shard=True)
-        result = with_unjudged(loaded)
+        result = with_unjudged(asked.load(shard=shard, every_shard=True))
     if output in ("table", "wide"):
         show_findings(result.findings, to_stderr=False, every_one=output == "wide")
         click.echo(_summary(result))

@@ -1,6 +1,5 @@
 """Options that several commands share, and what they mean together."""
 
-import io
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -12,7 +11,7 @@ import click
 from fairlead.errors import FairleadError, QuantityError
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.load import LoadResult, load
+from fairlead.manifest.load import LoadResult
 from fairlead.manifest.text.files import STDIN
 from fairlead.manifest.text.limits import MAX_FILE_BYTES
 from fairlead.model.axes import Amounts
@@ -23,7 +22,7 @@ from fairlead.model.quantity import (
     parse_quantity,
     show_amount,
 )
-from fairlead.policy.contract import POLICY_NAMES, Settings
+from fairlead.policy.contract import Settings
 
 
 def read_standard_input(names: Iterable[str]) -> bytes:
@@ -61,34 +60,6 @@ END_OF_TIME = datetime(2201, 1, 1, tzinfo=UTC)
 """The first moment that ``--now`` may not be."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def reads_manifests(command: Command) -> Command:
-    """Add the options that say what to read and under which rules."""
-    for option in reversed(
-        (
-            click.option(
-                "-f",
-                "--file",
-                "files",
-                multiple=True,
-                type=click.Path(allow_dash=True),
-                metavar="PATH",
-                help="File, folder or - for standard input; may be repeated.",
-            ),
-            click.argument(
-                "more_files", nargs=-1, type=click.Path(allow_dash=True), metavar="[PATH]..."
-            ),
-            click.option(
-                "--policy",
-                type=click.Choice(POLICY_NAMES),
-                help="Rule set; by default the one whose objects are there.",
-            ),
-            click.option("--strict", is_flag=True, help="Refuse unknown fields."),
-        )
-    ):
-        command = option(command)
-    return command
 
 
 def output_option(*forms: str) -> Callable[[Command], Command]:
@@ -158,40 +129,6 @@ def with_faithfulness(settings: Settings, *, faithful: bool) -> Settings:
     """
     changed: Settings = rule_set_of(settings).with_faithfulness(settings, faithful=faithful)
     return changed
-
-
-def load_files(
-    files: tuple[str, ...],
-    more_files: tuple[str, ...],
-    policy: Any,
-    *,
-    strict: bool,
-    stdin: bytes | None = None,
-    shard: str | None = None,
-    every_shard: bool = False,
-) -> LoadResult:
-    """Read everything that was named; naming nothing is wrong usage.
-
-    *shard* and *every_shard* are as for `load`. Standard input can be read only once: a command
-    that loads twice reads it and passes it in.
-    """
-    names = [*files, *more_files]
-    if not names:
-        raise click.UsageError("name what to read: -f FILE, -f FOLDER, or -f - for standard input")
-    if "" in names:
-        raise click.UsageError(
-            "found an empty path, perhaps from a variable that is not set: "
-            "name a file, a folder, or - for standard input"
-        )
-    given = read_standard_input(names) if stdin is None else stdin
-    return load(
-        names,
-        policy=policy,
-        strict=strict,
-        stdin=io.BytesIO(given),
-        shard=shard,
-        every_shard=every_shard,
-    )
 
 
 def states_or_exit(*results: LoadResult) -> list[Assembled]:

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from fairlead.cli.input.options import load_files, now_option, read_standard_input
+from fairlead.cli.input.named_input import NamedInput
+from fairlead.cli.input.options import now_option
 from fairlead.errors import FairleadError
 from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
@@ -118,12 +119,13 @@ def write_act(store: UsageStore, act: Granted | Forgiven) -> None:
 def _assembled(files: tuple[str, ...]) -> Assembled:
     from fairlead.cli.input.findings import show_findings
 
-    given = read_standard_input(files)
-    result = load_files(files, (), None, strict=False, stdin=given)
+    asked = NamedInput(files, None)
+    result = asked.load()
     errors = {finding.code for finding in result.findings if finding.severity == "error"}
     if errors == {"no-queues"}:
         # Settings without queues are meant for rules under which past usage counts.
-        result = load_files(files, (), USAGE_POLICY_NAMES[0], strict=False, stdin=given)
+        asked.policy = USAGE_POLICY_NAMES[0]
+        result = asked.load()
     shown = "error" if result.assembled is None else "warning"
     show_findings([finding for finding in result.findings if finding.severity == shown])
     if result.assembled is None:
