@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12   the Python to make the environment with (else the newest on the PATH)
 #   VENV=.venv          where the environment is
-#   ARGS='-k tidy'      more arguments for test, test-exhaustive, bench, bench-sim and soak
+#   ARGS='-k tidy'      more arguments for test, test-live, test-exhaustive, bench, bench-sim and soak
 #   JOBS=1              how many processes run the tests (else one per core, at most 8)
 #   POINTS=1000         how often soak kills a writer of the record of use
 #   FUZZ_SECONDS=3600   how long soak attacks each of the four doors
@@ -20,7 +20,7 @@ installed := $(VENV)/.installed
 pytest := $(python) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-exhaustive test-all check format docs bench bench-sim soak clean
+.PHONY: help setup run test test-live test-exhaustive test-all check format docs bench bench-sim soak clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -31,11 +31,16 @@ setup: $(installed) ## make the environment, nothing else
 run: $(installed) ## show what Fairlead says about the worked examples
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" examples/run.sh
 
-test: $(installed) ## run the tests, without those of the next line
-	@$(pytest) -m 'not exhaustive' $(ARGS)
+test: $(installed) ## run the tests, without those of the next two lines
+	@$(pytest) -m 'not exhaustive and not live' $(ARGS)
+	@echo "left out: the tests on a real Kubernetes control plane (make test-live)"
+
+test-live: $(installed) ## run the tests on a real Kubernetes control plane, built at the first time
+	@nice $(python) tools/k8s/build.py >/dev/null || [ $$? -eq 3 ]
+	@$(python) -m pytest -m live $(ARGS) tests/live
 
 test-exhaustive: $(installed) ## compare shortcuts with the plain way, and fuzz for long
-	@$(pytest) -m exhaustive $(ARGS)
+	@$(pytest) -m 'exhaustive and not live' $(ARGS)
 
 test-all: ## run the tests with every supported Python of this machine
 	@tools/find_pythons.sh --everywhere | while read -r version path; do \
