@@ -106,6 +106,6 @@ def test_two_changes_of_one_object_are_reported() -> None:
     documents = [cluster_document(queue("a"))]
     result = with_changes(documents, manifest(queue("a"), queue("a")))
     found = load([], made=result)
-    assert [each.code for each in found.findings if each.severity == "error"] == [
-        "duplicate-object"
+    assert [each.file for each in found.findings if each.code == "duplicate-object"] == [
+        "change.yaml"
     ]
