@@ -29,6 +29,7 @@ COMMANDS = {
     "usage": "fairlead.cli.usage.command",
     "metrics": "fairlead.cli.metrics",
     "run": "fairlead.cli.live.run",
+    "deploy": "fairlead.cli.live.deploy",
     "completion": "fairlead.cli.completion",
 }
 SUMMARIES = {
@@ -44,6 +45,7 @@ SUMMARIES = {
     "usage": "Show, change, export or import the recorded usage.",
     "metrics": "Print or serve metrics for Prometheus, under the names that dashboards know.",
     "run": "Schedule a live Kubernetes cluster.",
+    "deploy": "Print the YAML that installs Fairlead into a Kubernetes cluster.",
     "completion": "Print the completion script for your shell.",
 }
 
