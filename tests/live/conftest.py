@@ -12,11 +12,10 @@ import pytest
 from tests.live.api import Api
 from tests.live.binaries import find_binaries
 from tests.live.fairlead_process import FairleadProcess
-from tests.live.installation import install_kinds
+from tests.live.installation import install_kinds, install_roles
 from tests.live.kubectl import Kubectl
 from tests.live.namespaces import create_namespace, remove_namespace
 from tests.live.nodes import delete_all_nodes
-from tests.live.rights import grant
 from tools.k8s.cluster import Cluster
 
 StartFairlead = Callable[..., FairleadProcess]
@@ -68,8 +67,7 @@ def breakable_cluster(_second_cluster: Cluster) -> Iterator[Cluster]:
 def _prepare(started: Cluster, *, with_older_group: bool) -> None:
     admin = Api(started)
     install_kinds(admin, with_older_group=with_older_group)
-    for user in ("fairlead", "fairlead-2"):
-        grant(admin, user, "cluster-admin")
+    install_roles(admin)
     started.start("kwok")
     started.start("kube-controller-manager")
 
