@@ -19,6 +19,7 @@ from fairlead.cluster.kubernetes.acting.outcomes import (
     refusal,
 )
 from fairlead.cluster.kubernetes.acting.requests import bind, evict, read_pod
+from fairlead.cluster.kubernetes.acting.throttle import Throttle
 from fairlead.cluster.kubernetes.client.backoff import Backoff
 from fairlead.cluster.kubernetes.client.errors import (
     ApiError,
@@ -29,9 +30,6 @@ from fairlead.cluster.kubernetes.client.session import Session
 from fairlead.cluster.kubernetes.watching.facts import Gone, Seen
 from fairlead.errors import ClusterError
 from fairlead.manifest.text.values import Mapping
-
-_NARROW_AFTER: Final = 3  # answers in a row that ask for less
-_WIDEN_AFTER: Final = 100  # successes
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -70,15 +68,12 @@ class Lane:
         self.busy = 0  # requests that are on their way
         self._session = session
         self._permission = permission
-        self._most = self._width = width
+        self._throttle = Throttle(name, width, random)
         self._report = report
         self._random = random
-        self._pauses = Backoff(random, first_s=0.1)
         self._batches: deque[deque[Act]] = deque()
         self._unchecked: set[int] = set()  # ids of batches of which nothing was begun yet
         self._waiting = 0
-        self._in_a_row = 0  # answers that ask for less, or successes, as a negative number
-        self._resumes_s = 0.0
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -107,16 +102,20 @@ class Lane:
 
     async def run(self) -> None:
         """Begin acts for as long as the task lives."""
-        clock = asyncio.get_running_loop()
+        throttle = self._throttle
         while True:
             self._wake.clear()
-            pause_s = self._resumes_s - clock.time()
+            pause_s = throttle.resumes_s - self._now_s()
             if pause_s > 0:
                 await asyncio.sleep(pause_s)
-            while self._batches and self.busy < self._width and self._resumes_s <= clock.time():
+            while self._batches and self.busy < throttle.width and self._is_open():
                 self._begin()
-            if self._resumes_s <= clock.time():
+            if self._is_open():
                 await self._wake.wait()
+
+    def _is_open(self) -> bool:
+        """Return whether no pause keeps acts from beginning."""
+        return self._throttle.resumes_s <= self._now_s()
 
     def _begin(self) -> None:
         batch = self._batches[0]
@@ -161,7 +160,7 @@ class Lane:
             lost = problem
         except ClusterError as problem:  # no credentials: nothing was sent
             outcome = Outcome(act=act, result="overtaken", why=str(problem))
-            self._pause(problem.retry_after_s or 0)
+            self._throttle.pause(self._now_s(), problem.retry_after_s or 0)
         finally:
             self.busy -= 1
             self._wake.set()
@@ -181,17 +180,17 @@ class Lane:
         except TooManyRequestsError as problem:
             if is_budget(problem):
                 return refusal(act, problem)
-            self._asked_for_less(problem.retry_after_s or 0)
+            self._throttle.asked_for_less(self._now_s(), problem.retry_after_s or 0)
             self._again(act)
             return None
         except ApiError as problem:
             if problem.is_unknown:
                 raise
             if isinstance(problem, UnreachableError):
-                self._pause(0)
+                self._throttle.pause(self._now_s())
                 return Outcome(act=act, result="overtaken", why=str(problem))
             return await self._refused(act, problem)
-        self._succeeded()
+        self._throttle.succeeded()
         return None if isinstance(act, Look) else Outcome(act=act, result="done")
 
     async def _refused(self, act: Act, problem: ApiError) -> Outcome | None:
@@ -243,21 +242,5 @@ class Lane:
         self._unchecked.add(id(batch))
         self._waiting += 1
 
-    def _asked_for_less(self, retry_after_s: int) -> None:
-        self._in_a_row = max(0, self._in_a_row) + 1
-        if self._in_a_row >= _NARROW_AFTER:
-            self._in_a_row = 0
-            self._width = max(1, self._width // 2)
-            _LOG.warning("the API server asks for less: %s are %d at once", self.name, self._width)
-        self._pause(retry_after_s)
-
-    def _pause(self, at_least_s: int) -> None:
-        clock = asyncio.get_running_loop()
-        self._resumes_s = max(self._resumes_s, clock.time() + self._pauses.next_s(at_least_s))
-
-    def _succeeded(self) -> None:
-        self._pauses.reset()
-        self._in_a_row = min(0, self._in_a_row) - 1
-        if self._in_a_row <= -_WIDEN_AFTER:
-            self._in_a_row = 0
-            self._width = min(self._most, self._width + 1)
+    def _now_s(self) -> float:
+        return asyncio.get_running_loop().time()
