@@ -109,6 +109,13 @@ def full_name(each: Namespaced) -> str:
     return f"{each.namespace}/{each.name}"
 
 
+class Unschedulable(msgspec.Struct, frozen=True):
+    """Why a pod waits, as its scheduler last wrote into the condition ``PodScheduled``."""
+
+    message: str
+    since: str  # as the API server writes it; "": not known
+
+
 class PodObject(NamespacedObject, frozen=True, kw_only=True):
     """A core ``Pod`` as far as scheduling reads it; ``requests`` is what its node is charged.
 
@@ -125,6 +132,7 @@ class PodObject(NamespacedObject, frozen=True, kw_only=True):
     gpu_share: GpuShare | None = None
     node: str | None = None
     nominated_node: str | None = None
+    unschedulable: Unschedulable | None = None  # None: its condition says no such thing
     phase: str = "Pending"
     terminating: bool = False
     gated: bool = False

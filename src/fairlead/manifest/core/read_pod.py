@@ -6,7 +6,7 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from fairlead.manifest.core.device_claims import device_claims_of
-from fairlead.manifest.core.objects import PodObject
+from fairlead.manifest.core.objects import PodObject, Unschedulable
 from fairlead.manifest.core.read_claim_spec import (
     CLAIM,
     EPHEMERAL,
@@ -146,7 +146,7 @@ SHAPES: Final = PodShapes()
 """The shapes that all pods and templates of a process share."""
 
 _PHASES: Final = words(Literal["Pending", "Running", "Succeeded", "Failed", "Unknown"])
-# Of the conditions only when a pod was scheduled is read.
+# Of the conditions only PodScheduled is read.
 _IGNORED_STATUS: Final = field_names(
     """
     allocatedResources conditions containerStatuses ephemeralContainerStatuses
@@ -191,6 +191,7 @@ def read_pod(top: Cursor, shapes: PodShapes = SHAPES) -> PodObject | None:
         gpu_share=gpu_share,
         node=node,
         nominated_node=nominated_node,
+        unschedulable=None if node else _unschedulable(top.value.get("status")),
         phase=phase,
         terminating=metadata.is_leaving,
         gated=bool(spec.scheduling_gates),
@@ -233,3 +234,20 @@ def _scheduled_ms(status: Cursor) -> int | None:
         if kind == "PodScheduled" and value == "True":
             since_ms = condition.timestamp("lastTransitionTime", None)
     return since_ms
+
+
+def _unschedulable(status: Value) -> Unschedulable | None:
+    """Return what the condition PodScheduled says of a pod that waits.
+
+    It is read as it comes: no decision depends on it, and of ten thousand pods each may have one.
+    """
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    for each in conditions if isinstance(conditions, list) else ():
+        if not isinstance(each, dict) or each.get("type") != "PodScheduled":
+            continue
+        if each.get("status") == "False" and each.get("reason") == "Unschedulable":
+            message, since = each.get("message"), each.get("lastTransitionTime")
+            return Unschedulable(
+                message if isinstance(message, str) else "", since if isinstance(since, str) else ""
+            )
+    return None

@@ -12,6 +12,7 @@ class ElasticQuotaObject(NamespacedObject, frozen=True, kw_only=True):
     """An ``ElasticQuota``; ``max`` is None when the object has none at all."""
 
     kind: ClassVar = "ElasticQuota"
+    group: str = ""  # of its API, which is one of two
     min: ByResource
     max: ByResource | None
     created_ms: int = 0

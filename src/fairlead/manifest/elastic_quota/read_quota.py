@@ -85,12 +85,18 @@ def read_elastic_quota(top: Cursor, metadata: Metadata) -> ElasticQuotaObject:
     _warn_about_tree(top, metadata)
     return ElasticQuotaObject(
         source=top.source,
+        group=_group(top),
         namespace=metadata.namespace,
         name=metadata.name,
         min=least,
         max=most,
         created_ms=metadata.created_ms,
     )
+
+
+def _group(top: Cursor) -> str:
+    version = top.value.get("apiVersion")
+    return version.rpartition("/")[0] if isinstance(version, str) else ""
 
 
 def _refuse_min_above_max(spec: Cursor, least: ByResource, most: ByResource) -> None:
