@@ -15,7 +15,7 @@ from fairlead.explain.plan.reason_document import (
     side_document,
 )
 from fairlead.explain.text.names import first_few
-from fairlead.explain.text.reasons import TIMES, best_claim, reason_text, rounded_duration
+from fairlead.explain.text.reasons import TIMES, reason_text, rounded_duration, wait_text
 from fairlead.model.axes import Axis, WorkloadName
 from fairlead.model.duration import moment_text
 from fairlead.model.plan import (
@@ -154,8 +154,7 @@ def _why(state: ClusterState, decisions: Sequence[Decision]) -> str:
         case Evict() | Move() if last.beneficiary is not None:
             return f"for {last.beneficiary}: {text}"
         case Wait():
-            best = best_claim(last)
-            return text if best is None else f"{text}; {best.action}: {reason_text(best.reason)}"
+            return wait_text(last)
         case Reserve():
             return f"{text}; when {_awaited_by(state, decisions)}"
         case Start() | Evict() | Move() | Unknown():

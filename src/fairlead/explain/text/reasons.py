@@ -177,6 +177,12 @@ def _term_text(axis: Axis | None, term: Term) -> str:
             return f"{term.name}{owner} {term.amount}"
 
 
+def wait_text(wait: Wait) -> str:
+    """Return why a workload waits, and the claim that says most about why it takes no place."""
+    text, best = reason_text(wait.reason), best_claim(wait)
+    return text if best is None else f"{text}; {best.action}: {reason_text(best.reason)}"
+
+
 def best_claim(wait: Wait) -> FailedClaim | None:
     """Return the failed claim to mention beside the reason of *wait*; None if none adds anything.
 
