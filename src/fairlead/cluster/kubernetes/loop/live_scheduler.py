@@ -55,6 +55,7 @@ class LiveScheduler:
         self._mailbox = Mailbox()
         self._freshness = Freshness(asyncio.get_running_loop().time)
         self._thread: EngineThread | None = None
+        self._have_acts_ended = True
 
     def engine_beat_s(self) -> float | None:
         """Return when the engine last looked around, by the monotonic clock; None: not yet."""
@@ -85,7 +86,8 @@ class LiveScheduler:
         finally:
             for each in (stopping, leading):
                 each.cancel()
-            await self._leadership.release()
+            if self._have_acts_ended:  # else another leader must wait until the Lease expires
+                await self._leadership.release()
 
     async def _lead(
         self,
@@ -134,6 +136,7 @@ class LiveScheduler:
     ) -> None:
         thread = EngineThread(self._engine, self._mailbox, link, SteadyClock().now_ms)
         self._thread = thread
+        self._have_acts_ended = False
         supervision = Supervision(parts)
         thread.start()
         try:
@@ -141,7 +144,7 @@ class LiveScheduler:
             _LOG.info("stopping: nothing is begun any more, what is on its way may end")
         finally:
             thread.stop()
-            await _end_acts(lanes)
+            self._have_acts_ended = await _end_acts(lanes)
             await supervision.end()
             if not await asyncio.to_thread(thread.join, _ENGINE_ENDS_WITHIN_S):
                 _LOG.warning("the engine is still planning; its plan is not carried out")
@@ -154,16 +157,18 @@ async def _wait_for(event: asyncio.Event) -> None:
     await event.wait()
 
 
-async def _end_acts(lanes: Sequence[Lane]) -> None:
-    """Begin nothing more, and wait for what is on its way, for a while."""
+async def _end_acts(lanes: Sequence[Lane]) -> bool:
+    """Begin nothing more; returns whether what is on its way has ended, for which it waits."""
     for lane in lanes:
         lane.abandon()
     try:
         async with asyncio.timeout(_ACTS_END_WITHIN_S):
             while not all(lane.is_idle() for lane in lanes):
                 await asyncio.sleep(0.01)
+        return True
     except TimeoutError:
         _LOG.warning(
             "some requests have no answer after %.0f s; the next start sees what became of them",
             _ACTS_END_WITHIN_S,
         )
+        return False
