@@ -1,75 +1,120 @@
-"""``fairlead run``: schedules a live cluster."""
+"""``fairlead run``: schedules a live cluster, or compares itself with the scheduler that does."""
 
 import asyncio
 import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Final
 
 import click
 
 from fairlead.cli.input.findings import show_findings
-from fairlead.cluster.kubernetes.client.access import Access
+from fairlead.cli.live.schedule import Wishes, schedule
+from fairlead.cli.live.settings import live_settings
+from fairlead.cli.live.shadow import run_shadow
 from fairlead.cluster.kubernetes.client.find_access import Wanted, find_access
-from fairlead.cluster.kubernetes.loop.leadership import Alone
-from fairlead.cluster.kubernetes.loop.live_scheduler import LiveScheduler
-from fairlead.manifest.text.documents import Document, cluster_document
+from fairlead.cluster.kubernetes.election.election import Election, unique_identity
+from fairlead.cluster.kubernetes.loop.leadership import Alone, Leadership
+from fairlead.cluster.kubernetes.reporting.reporter import EventsWanted
+from fairlead.policy.contract import POLICY_NAMES, PolicyName
 
 EPILOG = """\b
 Examples:
   fairlead run --policy elastic-quota
   fairlead run --policy elastic-quota --scheduler-name scheduler-plugins-scheduler
+  fairlead run --shadow --policy kai --context prod
 """
 DEFAULT_SCHEDULER_NAME: Final = "fairlead"
+LIVE_POLICIES: Final[tuple[PolicyName, ...]] = ("elastic-quota",)
+_RUNNING: Final[Mapping[PolicyName, str]] = {
+    "kai": "KAI-Scheduler",
+    "kueue": "Kueue",
+    "elastic-quota": "the scheduler with ElasticQuota",
+}
+"""What runs where Fairlead is the shadow."""
+_INTERRUPTED: Final = 130
 
 
 @click.command(epilog=EPILOG)
-@click.option("--policy", type=click.Choice(["elastic-quota"]), required=True)
-@click.option("--kubeconfig", default="")
-@click.option("--context", default="")
-@click.option("--scheduler-name", default=DEFAULT_SCHEDULER_NAME, show_default=True)
-@click.option("--leader-elect/--no-leader-elect", default=True)
-@click.option("--events", default="changes")
+@click.option("--policy", type=click.Choice(POLICY_NAMES), required=True, help="The rules.")
+@click.option("--shadow", is_flag=True, help="Write nothing: compare with the scheduler that runs.")
+@click.option("--kubeconfig", default="", metavar="FILE", help="By default as kubectl finds it.")
+@click.option("--context", default="", metavar="NAME", help="By default the current one.")
+@click.option(
+    "--scheduler-name",
+    metavar="NAME",
+    help="Start pods of this spec.schedulerName.  [default: fairlead; with --shadow that of the "
+    "scheduler whose objects they are]",
+)
+@click.option("-f", "--file", "files", multiple=True, metavar="PATH", help="Our own Settings.")
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    default=True,
+    show_default=True,
+    help="Act only while holding a Lease, named after the scheduler, in the own namespace.",
+)
+@click.option("--events", type=click.Choice(["changes", "all"]), default="changes")
 @click.option("--listen")
+@click.option("--usage-store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @click.option("--log")
 def command(
-    policy: Any,
+    policy: PolicyName,
+    shadow: bool,
     kubeconfig: str,
     context: str,
-    scheduler_name: str,
+    scheduler_name: str | None,
+    files: tuple[str, ...],
     leader_elect: bool,
-    events: str,
+    events: EventsWanted,
     listen: str | None,
+    usage_store: Path | None,
     log: str | None,
 ) -> None:
-    """Schedule a live cluster."""
+    """Schedule a live Kubernetes cluster.
+
+    Follows the cluster, plans whenever something changes, and binds and evicts pods. Ends on
+    SIGTERM or Ctrl-C, after what is on its way has ended.
+    """
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
+    if not shadow and policy not in LIVE_POLICIES:
+        raise click.UsageError(
+            f"--policy {policy} cannot schedule a cluster yet: add --shadow to see what it would "
+            f"do; {', '.join(LIVE_POLICIES)} can"
+        )
     wanted = Wanted(kubeconfig=kubeconfig, context=context)
     access, findings = find_access(wanted, os.environ)
     show_findings(findings)
-    asyncio.run(_run(access, policy, [settings_for(scheduler_name)]))
+    name = scheduler_name or (None if shadow else DEFAULT_SCHEDULER_NAME)
+    given = live_settings(files, policy, name)
+    if shadow:
+        running = _RUNNING[policy]
+        asyncio.run(_until_signal(lambda stop: run_shadow(access, policy, given, running, stop)))
+        return
+    assert name is not None
+    leadership: Leadership = Alone()
+    if leader_elect:
+        # Credentials are renewed by the thread that uses them, so the election has its own.
+        own, _ = find_access(wanted, os.environ)
+        leadership = Election(own, own.namespace, name, unique_identity())
+    wishes = Wishes(policy=policy, given=given, events=events, usage_store=usage_store)
+    asyncio.run(_until_signal(lambda stop: schedule(access, leadership, wishes, stop)))
 
 
-def settings_for(scheduler_name: str) -> Document:
-    """Return settings under which pods of one scheduler name are started."""
-    spec: Mapping[str, Any] = {"elasticQuota": {"schedulerNames": [scheduler_name]}}
-    return cluster_document(
-        {
-            "apiVersion": "fairlead/v1",
-            "kind": "Settings",
-            "metadata": {"name": "settings"},
-            "spec": spec,
-        }
-    )
-
-
-async def _run(access: Access, policy: Any, given: list[Document]) -> None:
+async def _until_signal(run: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    """Run until SIGTERM or SIGINT; a second one ends the process at once."""
     stop = asyncio.Event()
+    event_loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        if stop.is_set():
+            os._exit(_INTERRUPTED)
+        stop.set()
+
     for each in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(each, stop.set)
-    scheduler = LiveScheduler(access, policy, given, Alone())
-    await scheduler.run(stop, [], {})
+        event_loop.add_signal_handler(each, on_signal)
+    await run(stop)

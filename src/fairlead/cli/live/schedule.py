@@ -1,0 +1,46 @@
+"""``fairlead run`` without ``--shadow``: puts a live scheduler together, and runs it."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from fairlead.cluster.kubernetes.client.access import Access
+from fairlead.cluster.kubernetes.loop.engine_link import Watcher
+from fairlead.cluster.kubernetes.loop.leadership import Leadership
+from fairlead.cluster.kubernetes.loop.live_scheduler import LiveScheduler
+from fairlead.cluster.kubernetes.loop.supervision import Part
+from fairlead.cluster.kubernetes.loop.usage_recording import UsageRecording
+from fairlead.cluster.kubernetes.reporting.reporter import EventsWanted
+from fairlead.manifest.text.documents import Document
+from fairlead.policy.contract import PolicyName
+
+_RECORDED_WITHIN_S: Final = 5.0
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user wants of a live scheduler."""
+
+    policy: PolicyName
+    given: Sequence[Document]  # settings
+    events: EventsWanted
+    usage_store: Path | None  # None: usage is not recorded
+
+
+async def schedule(
+    access: Access, leadership: Leadership, wishes: Wishes, stop: asyncio.Event
+) -> None:
+    """Schedule a cluster until *stop* is set. Raises what ended it before."""
+    scheduler = LiveScheduler(access, wishes.policy, wishes.given, leadership)
+    watchers: list[Watcher] = []
+    tasks: dict[str, Part] = {}
+    with ExitStack() as stack:
+        if wishes.usage_store is not None:
+            recording = UsageRecording(wishes.usage_store)
+            recording.start()
+            stack.callback(recording.close, _RECORDED_WITHIN_S)
+            watchers.append(recording)
+        await scheduler.run(stop, watchers, tasks)
