@@ -1,7 +1,6 @@
 """``fairlead run``: schedules a live cluster, or compares itself with the scheduler that does."""
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -12,9 +11,11 @@ from typing import Final
 import click
 
 from fairlead.cli.input.findings import show_findings
+from fairlead.cli.live.logs import LogForm, default_form, logging_to
 from fairlead.cli.live.schedule import Wishes, schedule
 from fairlead.cli.live.settings import live_settings
 from fairlead.cli.live.shadow import run_shadow
+from fairlead.cli.usage.record import STORE_VARIABLE
 from fairlead.cluster.kubernetes.client.find_access import Wanted, find_access
 from fairlead.cluster.kubernetes.election.election import Election, unique_identity
 from fairlead.cluster.kubernetes.loop.leadership import Alone, Leadership
@@ -56,10 +57,25 @@ _INTERRUPTED: Final = 130
     show_default=True,
     help="Act only while holding a Lease, named after the scheduler, in the own namespace.",
 )
-@click.option("--events", type=click.Choice(["changes", "all"]), default="changes")
+@click.option(
+    "--events",
+    type=click.Choice(["changes", "all"]),
+    default="changes",
+    show_default=True,
+    help="Write an Event for evictions and for new reasons to wait, or also for each start.",
+)
 @click.option("--listen")
-@click.option("--usage-store", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
-@click.option("--log")
+@click.option(
+    "--usage-store",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar=STORE_VARIABLE,
+    metavar="FILE",
+    help=f"Record the usage of the queues here.  [env: {STORE_VARIABLE}]",
+)
+@click.option(
+    "--log", type=click.Choice(["text", "json"]), help="By default text on a terminal, else JSON."
+)
+@click.option("--verbose", is_flag=True, help="Log the numbers of each decision.")
 def command(
     policy: PolicyName,
     shadow: bool,
@@ -71,16 +87,14 @@ def command(
     events: EventsWanted,
     listen: str | None,
     usage_store: Path | None,
-    log: str | None,
+    log: LogForm | None,
+    verbose: bool,
 ) -> None:
     """Schedule a live Kubernetes cluster.
 
     Follows the cluster, plans whenever something changes, and binds and evicts pods. Ends on
     SIGTERM or Ctrl-C, after what is on its way has ended.
     """
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
-    )
     if not shadow and policy not in LIVE_POLICIES:
         raise click.UsageError(
             f"--policy {policy} cannot schedule a cluster yet: add --shadow to see what it would "
@@ -91,18 +105,20 @@ def command(
     show_findings(findings)
     name = scheduler_name or (None if shadow else DEFAULT_SCHEDULER_NAME)
     given = live_settings(files, policy, name)
-    if shadow:
-        running = _RUNNING[policy]
-        asyncio.run(_until_signal(lambda stop: run_shadow(access, policy, given, running, stop)))
-        return
-    assert name is not None
-    leadership: Leadership = Alone()
-    if leader_elect:
-        # Credentials are renewed by the thread that uses them, so the election has its own.
-        own, _ = find_access(wanted, os.environ)
-        leadership = Election(own, own.namespace, name, unique_identity())
-    wishes = Wishes(policy=policy, given=given, events=events, usage_store=usage_store)
-    asyncio.run(_until_signal(lambda stop: schedule(access, leadership, wishes, stop)))
+
+    def run(stop: asyncio.Event) -> Awaitable[None]:
+        if name is None or shadow:
+            return run_shadow(access, policy, given, _RUNNING[policy], stop)
+        leadership: Leadership = Alone()
+        if leader_elect:
+            # Credentials are renewed by the thread that uses them, so the election has its own.
+            own, _ = find_access(wanted, os.environ)
+            leadership = Election(own, own.namespace, name, unique_identity())
+        wishes = Wishes(policy=policy, given=given, events=events, usage_store=usage_store)
+        return schedule(access, leadership, wishes, stop)
+
+    with logging_to(sys.stderr, log or default_form(sys.stderr), is_verbose=verbose):
+        asyncio.run(_until_signal(run))
 
 
 async def _until_signal(run: Callable[[asyncio.Event], Awaitable[None]]) -> None:

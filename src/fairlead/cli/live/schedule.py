@@ -8,13 +8,15 @@ from typing import Final
 
 import msgspec
 
+from fairlead.cli.live.decision_log import DecisionLog
+from fairlead.cli.live.words import LiveWords
 from fairlead.cluster.kubernetes.client.access import Access
 from fairlead.cluster.kubernetes.loop.engine_link import Watcher
 from fairlead.cluster.kubernetes.loop.leadership import Leadership
 from fairlead.cluster.kubernetes.loop.live_scheduler import LiveScheduler
 from fairlead.cluster.kubernetes.loop.supervision import Part
 from fairlead.cluster.kubernetes.loop.usage_recording import UsageRecording
-from fairlead.cluster.kubernetes.reporting.reporter import EventsWanted
+from fairlead.cluster.kubernetes.reporting.reporter import EventsWanted, Reporter
 from fairlead.manifest.text.documents import Document
 from fairlead.policy.contract import PolicyName
 
@@ -35,8 +37,10 @@ async def schedule(
 ) -> None:
     """Schedule a cluster until *stop* is set. Raises what ended it before."""
     scheduler = LiveScheduler(access, wishes.policy, wishes.given, leadership)
-    watchers: list[Watcher] = []
-    tasks: dict[str, Part] = {}
+    words = LiveWords()
+    reporter = Reporter(access, words, events=wishes.events, hindrance=leadership.hindrance)
+    watchers: list[Watcher] = [DecisionLog(words), reporter]
+    tasks: dict[str, Part] = {"reports": reporter.run}
     with ExitStack() as stack:
         if wishes.usage_store is not None:
             recording = UsageRecording(wishes.usage_store)
