@@ -1,131 +1,19 @@
-"""Serves ``/metrics`` to Prometheus.
+"""Serves ``/metrics`` to Prometheus, and nothing else."""
 
-A scrape costs a reading of the input, so there is a bound on what callers can ask for at once: a
-few connections, each with one time limit for its whole request and one for taking the whole
-answer. A caller that is slow must not keep a normal scrape out: if all places are taken, the oldest
-one that still sends or takes something is closed. What is answered is computed by one thread at a
-time (`last_good_metrics`).
-"""
-
-import socket
-import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler
-from socketserver import ThreadingTCPServer
-from threading import Lock
-from typing import Any, Final
 
-from fairlead.errors import FairleadError
 from fairlead.store.metrics.exposition import CONTENT_TYPE
-
-MAX_CONNECTIONS: Final = 32
-TIME_LIMIT_S: Final = 10.0  # for a caller to send its request, and again to take the answer
-ELSEWHERE: Final = b"the metrics are at /metrics\n"
+from fairlead.web.page_server import Answer, PageServer
 
 
-class MetricsServer(ThreadingTCPServer):
-    """Answers ``GET /metrics`` with what *answer* returns, from many threads."""
-
-    allow_reuse_address = True
-    daemon_threads = True  # a caller that hangs does not keep the program from ending
+class MetricsServer(PageServer):
+    """Answers ``GET /metrics`` with what *answer* returns; see `last_good_metrics`."""
 
     def __init__(self, host: str, port: int, answer: Callable[[], bytes]) -> None:
-        """Listen on *host*; port 0 is any that is free. Raises FairleadError if that cannot be."""
-        self.answer = answer
-        # When each open connection is closed, the oldest first. None: it waits for its answer.
-        self._closed_at_s: dict[socket.socket, float | None] = {}
-        self._lock = Lock()
-        if ":" in host:
-            self.address_family = socket.AF_INET6
-        try:
-            super().__init__((host, port), _Handler)
-        except (OSError, OverflowError) as wrong:
-            reason = wrong.strerror if isinstance(wrong, OSError) else None
-            raise FairleadError(
-                f"cannot listen on {host} port {port}: {reason or wrong}"
-            ) from wrong
+        """Listen as `PageServer` does. Raises FairleadError if that cannot be."""
+        super().__init__(host, port, {"/metrics": lambda: Answer(answer(), CONTENT_TYPE)})
 
     @property
     def url(self) -> str:
         """Where the metrics are."""
-        host, port = self.server_address[:2]
-        shown = str(host)
-        return (
-            f"http://[{shown}]:{port}/metrics" if ":" in shown else f"http://{shown}:{port}/metrics"
-        )
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Take a caller in, in the place of the oldest slow one if there are too many.
-
-        If all of them wait for their answers, it is turned away.
-        """
-        with self._lock:
-            slow = [each for each, at_s in self._closed_at_s.items() if at_s is not None]
-            is_full = len(self._closed_at_s) >= MAX_CONNECTIONS
-            if is_full and slow:
-                self._hang_up(slow[0])
-            is_taken = not is_full or bool(slow)
-            if is_taken:
-                self._closed_at_s[request] = time.monotonic() + TIME_LIMIT_S
-        if is_taken:
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def service_actions(self) -> None:
-        """Close the connections whose time is over; called twice a second at least."""
-        super().service_actions()
-        now_s = time.monotonic()
-        with self._lock:
-            for connection, at_s in list(self._closed_at_s.items()):
-                if at_s is not None and at_s <= now_s:
-                    self._hang_up(connection)
-
-    def shutdown_request(self, request: Any) -> None:
-        """End a connection, and make room for the next."""
-        with self._lock:
-            self._closed_at_s.pop(request, None)
-        super().shutdown_request(request)
-
-    def limit_time(self, connection: socket.socket, limit_s: float | None) -> None:
-        """Give a connection so much more time; None while the delay is ours."""
-        with self._lock:
-            if connection in self._closed_at_s:  # else it is closed already
-                self._closed_at_s[connection] = (
-                    None if limit_s is None else time.monotonic() + limit_s
-                )
-
-    def _hang_up(self, connection: socket.socket) -> None:
-        """Let the thread that reads or writes there find an end at once."""
-        del self._closed_at_s[connection]
-        with suppress(OSError):  # the caller has left by itself
-            connection.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of callers that left in the middle; show what is a defect of ours."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: MetricsServer
-    server_version = "fairlead"
-    sys_version = ""  # callers need not know which Python this is
-
-    def do_GET(self) -> None:
-        is_metrics = self.path.partition("?")[0] == "/metrics"
-        body = ELSEWHERE
-        if is_metrics:
-            self.server.limit_time(self.connection, None)
-            body = self.server.answer()
-            self.server.limit_time(self.connection, TIME_LIMIT_S)
-        self.send_response(200 if is_metrics else 404)
-        self.send_header("Content-Type", CONTENT_TYPE)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the library's name
-        """Say nothing: a line for each scrape would hide what matters."""
+        return f"{self.address}/metrics"

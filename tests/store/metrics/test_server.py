@@ -12,9 +12,10 @@ import pytest
 
 from fairlead.errors import FairleadError, Finding, ManifestError
 from fairlead.store.metrics.family import Family, single
-from fairlead.web import metrics_server
+from fairlead.web import page_server
 from fairlead.web.last_good_metrics import LastGoodMetrics
-from fairlead.web.metrics_server import MAX_CONNECTIONS, TIME_LIMIT_S, MetricsServer
+from fairlead.web.metrics_server import MetricsServer
+from fairlead.web.page_server import MAX_CONNECTIONS, TIME_LIMIT_S
 from tests.store.scraped import scraped
 
 
@@ -46,8 +47,8 @@ def get(port: int, path: str, *, method: str = "GET", timeout_s: float = 30) -> 
     [
         ("/metrics", 200, b"x 1.0\n"),
         ("/metrics?name=x", 200, b"x 1.0\n"),
-        ("/", 404, b"the metrics are at /metrics\n"),
-        ("/metrics/x", 404, b"the metrics are at /metrics\n"),
+        ("/", 404, b"there is nothing here; try /metrics\n"),
+        ("/metrics/x", 404, b"there is nothing here; try /metrics\n"),
     ],
 )
 def test_only_metrics_are_served(path: str, status: int, body: bytes) -> None:
@@ -96,7 +97,7 @@ def _soon_served(port: int) -> bool:
 
 
 def test_a_caller_that_says_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_server, "TIME_LIMIT_S", 0.05)
+    monkeypatch.setattr(page_server, "TIME_LIMIT_S", 0.05)
     with (
         serving(MetricsServer("127.0.0.1", 0, lambda: b"")) as port,
         socket.create_connection(("127.0.0.1", port), timeout=30) as silent,
@@ -117,7 +118,7 @@ def test_50_callers_that_drip_do_not_keep_a_scrape_out() -> None:
 
 def test_a_request_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A letter every 20 ms would never be late by itself."""
-    monkeypatch.setattr(metrics_server, "TIME_LIMIT_S", 0.2)
+    monkeypatch.setattr(page_server, "TIME_LIMIT_S", 0.2)
     with (
         serving(MetricsServer("127.0.0.1", 0, lambda: b"")) as port,
         socket.create_connection(("127.0.0.1", port), timeout=0.02) as slow,
@@ -135,7 +136,7 @@ def test_a_request_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_answer_that_is_taken_slowly_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_server, "TIME_LIMIT_S", 0.2)
+    monkeypatch.setattr(page_server, "TIME_LIMIT_S", 0.2)
     body = bytes(2**26)  # more than the buffers of both ends hold
     with (
         serving(MetricsServer("127.0.0.1", 0, lambda: body)) as port,
