@@ -1,11 +1,12 @@
-"""Metrics before they become text: families of gauges with exact values.
+"""Metrics before they become text: families with exact values.
 
-Every number describes a state, so every family is a gauge: reading objects observes no events, and
-a counter that never counts would be wrong.
+What describes a state is a gauge: reading objects observes no events, and a counter that never
+counts would be wrong. Counters and histograms are of a live scheduler.
 """
 
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -22,8 +23,22 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     meaning: str
+    kind: Literal["gauge", "counter"] = "gauge"
     labels: tuple[str, ...] = ()
     samples: tuple[Sample, ...]
+
+
+class Histogram(msgspec.Struct, frozen=True, kw_only=True):
+    """How often values of up to each bound were seen; the last bound is infinite.
+
+    ``counts`` has those that no smaller bound has, ``total`` is the sum of all values.
+    """
+
+    name: str
+    meaning: str
+    bounds: Sequence[float]
+    counts: Sequence[int]
+    total: float
 
 
 def in_units(resource: str, amount: int) -> Decimal:
