@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from fairlead.cli.input.address import read_address
 from fairlead.cli.input.findings import show_findings
 from fairlead.cli.live.logs import LogForm, default_form, logging_to
 from fairlead.cli.live.schedule import Wishes, schedule
@@ -55,7 +56,13 @@ _INTERRUPTED: Final = 130
     "--leader-elect/--no-leader-elect",
     default=True,
     show_default=True,
-    help="Act only while holding a Lease, named after the scheduler, in the own namespace.",
+    help="Act only while holding a Lease that is named after the scheduler.",
+)
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    help="Where the Lease is; by default in the namespace of the pod or of the context.",
 )
 @click.option(
     "--events",
@@ -64,7 +71,13 @@ _INTERRUPTED: Final = 130
     show_default=True,
     help="Write an Event for evictions and for new reasons to wait, or also for each start.",
 )
-@click.option("--listen")
+@click.option(
+    "--listen",
+    metavar="[HOST:]PORT",
+    callback=read_address,
+    help="Serve /metrics, /healthz and /readyz, or /shadow, there; without a host, for this "
+    "machine only.",
+)
 @click.option(
     "--usage-store",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -84,8 +97,9 @@ def command(
     scheduler_name: str | None,
     files: tuple[str, ...],
     leader_elect: bool,
+    namespace: str | None,
     events: EventsWanted,
-    listen: str | None,
+    listen: tuple[str, int] | None,
     usage_store: Path | None,
     log: LogForm | None,
     verbose: bool,
@@ -108,13 +122,15 @@ def command(
 
     def run(stop: asyncio.Event) -> Awaitable[None]:
         if name is None or shadow:
-            return run_shadow(access, policy, given, _RUNNING[policy], stop)
+            return run_shadow(access, policy, given, _RUNNING[policy], listen, stop)
         leadership: Leadership = Alone()
         if leader_elect:
             # Credentials are renewed by the thread that uses them, so the election has its own.
             own, _ = find_access(wanted, os.environ)
-            leadership = Election(own, own.namespace, name, unique_identity())
-        wishes = Wishes(policy=policy, given=given, events=events, usage_store=usage_store)
+            leadership = Election(own, namespace or own.namespace, name, unique_identity())
+        wishes = Wishes(
+            policy=policy, given=given, events=events, usage_store=usage_store, listen=listen
+        )
         return schedule(access, leadership, wishes, stop)
 
     with logging_to(sys.stderr, log or default_form(sys.stderr), is_verbose=verbose):

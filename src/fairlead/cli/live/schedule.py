@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from fairlead.cli.live.decision_log import DecisionLog
+from fairlead.cli.live.serve_pages import serving
+from fairlead.cli.live.serving import serving
 from fairlead.cli.live.words import LiveWords
 from fairlead.cluster.kubernetes.client.access import Access
 from fairlead.cluster.kubernetes.loop.engine_link import Watcher
@@ -19,6 +20,9 @@ from fairlead.cluster.kubernetes.loop.usage_recording import UsageRecording
 from fairlead.cluster.kubernetes.reporting.reporter import EventsWanted, Reporter
 from fairlead.manifest.text.documents import Document
 from fairlead.policy.contract import PolicyName
+from fairlead.web.live_metrics import LiveMetrics, Reports
+from fairlead.web.live_pages import metrics_answer
+from fairlead.web.page_server import Pages
 
 _RECORDED_WITHIN_S: Final = 5.0
 
@@ -30,6 +34,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     given: Sequence[Document]  # settings
     events: EventsWanted
     usage_store: Path | None  # None: usage is not recorded
+    listen: tuple[str, int] | None  # where pages are served; None: nowhere
+    listen: tuple[str, int] | None  # None: no pages are served
 
 
 async def schedule(
@@ -39,7 +45,12 @@ async def schedule(
     scheduler = LiveScheduler(access, wishes.policy, wishes.given, leadership)
     words = LiveWords()
     reporter = Reporter(access, words, events=wishes.events, hindrance=leadership.hindrance)
-    watchers: list[Watcher] = [DecisionLog(words), reporter]
+    metrics = LiveMetrics(
+        is_leader=leadership.is_leader,
+        awaited=scheduler.awaited,
+        reports=lambda: Reports(reporter.written, reporter.failed, reporter.dropped),
+    )
+    watchers: list[Watcher] = [DecisionLog(words), reporter, metrics]
     tasks: dict[str, Part] = {"reports": reporter.run}
     with ExitStack() as stack:
         if wishes.usage_store is not None:
@@ -47,4 +58,6 @@ async def schedule(
             recording.start()
             stack.callback(recording.close, _RECORDED_WITHIN_S)
             watchers.append(recording)
-        await scheduler.run(stop, watchers, tasks)
+        pages: Pages = {"/metrics": lambda: metrics_answer(metrics.text())}
+        async with serving(wishes.listen, scheduler, pages):
+            await scheduler.run(stop, watchers, tasks)

@@ -2,18 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import click
 
+from fairlead.cli.live.serve_pages import serving
 from fairlead.cli.live.shadow_report import shadow_document, shadow_table
 from fairlead.cluster.kubernetes.client.access import Access
 from fairlead.cluster.kubernetes.engine.engine import Engine
-from fairlead.cluster.kubernetes.loop.supervision import Part
 from fairlead.cluster.kubernetes.shadow.comparison import Comparison
 from fairlead.cluster.kubernetes.shadow.live_shadow import LiveShadow
 from fairlead.manifest.text.documents import Document
 from fairlead.policy.contract import PolicyName
+from fairlead.web.live_pages import json_answer
+from fairlead.web.page_server import Pages
 
 
 class ShadowPage:
@@ -38,13 +40,15 @@ async def run_shadow(
     policy: PolicyName,
     given: Sequence[Document],
     running: str,
+    listen: tuple[str, int] | None,
     stop: asyncio.Event,
 ) -> None:
     """Compare until *stop* is set, then print what was found."""
     shadow = LiveShadow(access, policy, given)
     page = ShadowPage(running)
-    tasks: Mapping[str, Part] = {}
+    pages: Pages = {"/shadow": lambda: json_answer(page.text)}
     try:
-        await shadow.run(stop, [page], tasks)
+        async with serving(listen, shadow, pages):
+            await shadow.run(stop, [page])
     finally:
         click.echo(shadow_table(shadow.comparison, running), nl=False)

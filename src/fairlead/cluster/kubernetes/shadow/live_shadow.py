@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from fairlead.cluster.kubernetes.client.access import Access
@@ -64,9 +64,7 @@ class LiveShadow:
         """Return the kinds of object of which what is known is not of now."""
         return self._freshness.not_current()
 
-    async def run(
-        self, stop: asyncio.Event, watchers: Sequence[ShadowWatcher], tasks: Mapping[str, Part]
-    ) -> None:
+    async def run(self, stop: asyncio.Event, watchers: Sequence[ShadowWatcher]) -> None:
         """Compare until *stop* is set. Raises what ended a part that nothing had asked to end."""
         self._watchers = watchers
         session = watches_session(self._access)
@@ -78,7 +76,7 @@ class LiveShadow:
             random=random.random,
         )
         parts: dict[str, Part] = {"watches": following.run, "engine": self._until_end}
-        supervision = Supervision(parts | dict(tasks))
+        supervision = Supervision(parts)
         stopping = asyncio.create_task(_wait_for(stop), name="stop")
         self._thread.start()
         try:
