@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.installation import LEASE_NAMESPACE
 from tests.live.waiting import wait_until
 from tools.k8s.cluster import HERE as CLUSTER_TOOLS
 from tools.k8s.cluster import free_ports
@@ -28,6 +29,7 @@ class FairleadProcess:
             "run",
             f"--kubeconfig={kubeconfig}",
             f"--listen=127.0.0.1:{self.port}",
+            f"--namespace={LEASE_NAMESPACE}",
             *arguments,
         )
         self._process = self._start()
