@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12   the Python to make the environment with (else the newest on the PATH)
 #   VENV=.venv          where the environment is
-#   ARGS='-k tidy'      more arguments for test, test-live, test-exhaustive, bench, bench-sim and soak
+#   ARGS='-k tidy'      more arguments for tests, benchmarks and soak
 #   JOBS=1              how many processes run the tests (else one per core, at most 8)
 #   POINTS=1000         how often soak kills a writer of the record of use
 #   FUZZ_SECONDS=3600   how long soak attacks each of the four doors
@@ -20,7 +20,7 @@ installed := $(VENV)/.installed
 pytest := $(python) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-live test-exhaustive test-all check format docs bench bench-sim soak clean
+.PHONY: help setup run test test-live test-exhaustive test-all check format docs bench bench-sim bench-live soak clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,9 @@ bench: $(installed) ## measure against the goals
 
 bench-sim: $(installed) ## measure one long simulation, for minutes; ARGS='--policy kai --days 3'
 	@$(python) -m bench.simulated_month $(ARGS)
+
+bench-live: $(installed) ## measure beside kube-scheduler, for an hour; ARGS='backlog --rounds 1'
+	@$(python) -m bench.live $(ARGS)
 
 soak: $(installed) ## look for preemptions without end, kill writers and attack the doors, for hours
 	@$(python) -m tests.store.crashes --points $(or $(POINTS),1000)

@@ -1,0 +1,1 @@
+"""Fairlead beside kube-scheduler, each alone on a fresh control plane of Kubernetes."""
