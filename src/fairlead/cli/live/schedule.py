@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +10,6 @@ import msgspec
 
 from fairlead.cli.live.decision_log import DecisionLog
 from fairlead.cli.live.serve_pages import serving
-from fairlead.cli.live.serving import serving
 from fairlead.cli.live.words import LiveWords
 from fairlead.cluster.kubernetes.client.access import Access
 from fairlead.cluster.kubernetes.loop.engine_link import Watcher
@@ -34,7 +34,6 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     given: Sequence[Document]  # settings
     events: EventsWanted
     usage_store: Path | None  # None: usage is not recorded
-    listen: tuple[str, int] | None  # where pages are served; None: nowhere
     listen: tuple[str, int] | None  # None: no pages are served
 
 
