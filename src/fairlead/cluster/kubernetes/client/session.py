@@ -110,6 +110,7 @@ class Session:
             with _explained(exchange, self._deadline_s):
                 async with asyncio.timeout(self._deadline_s):
                     response = await stack.enter_async_context(self._answered(exchange))
+            stack.callback(_abort, response)
             yield Lines(response.content, exchange.asked, idle_s, self._max_line_bytes)
 
     async def close(self) -> None:
@@ -263,6 +264,17 @@ async def _once(
 
 async def _note_sent(_http: object, context: Any, _sent: object) -> None:
     context.trace_request_ctx.is_sent = True
+
+
+def _abort(response: aiohttp.ClientResponse) -> None:
+    """Close the connection of a stream at once, if the stream is left before its end.
+
+    To close it politely would wait for the server's part of a TLS shutdown, up to 30 s, and a
+    stream is often left because the server is silent.
+    """
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 def _strange(exchange: _Exchange, response: aiohttp.ClientResponse) -> ApiError:
