@@ -1,5 +1,6 @@
 """Waits for what must come true on a live cluster, and says what was seen if it does not."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from pprint import pformat
@@ -30,10 +31,31 @@ def wait_until(
         found = look()
         if accept(found):
             return found
-        if time.monotonic() > deadline:
-            seen = pformat(found, width=100)[:_SHOWN_CHARACTERS]
-            pytest.fail(f"expected within {within_s:g} s: {expected}\nlast seen: {seen}")
+        _fail_after(deadline, within_s, expected, found)
         time.sleep(_BETWEEN_LOOKS_S)
+
+
+async def eventually(
+    expected: str,
+    look: Callable[[], Found],
+    accept: Callable[[Found], bool] = bool,
+    *,
+    within_s: float = 15.0,
+) -> Found:
+    """Wait as `wait_until` does, while the tasks of the event loop go on."""
+    deadline = time.monotonic() + within_s
+    while True:
+        found = look()
+        if accept(found):
+            return found
+        _fail_after(deadline, within_s, expected, found)
+        await asyncio.sleep(_BETWEEN_LOOKS_S)
+
+
+def _fail_after(deadline: float, within_s: float, expected: str, found: object) -> None:
+    if time.monotonic() > deadline:
+        seen = pformat(found, width=100)[-_SHOWN_CHARACTERS:]
+        pytest.fail(f"expected within {within_s:g} s: {expected}\nlast seen: {seen}")
 
 
 def assert_stays(
