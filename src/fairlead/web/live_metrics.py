@@ -11,10 +11,9 @@ from decimal import Decimal
 from math import inf
 from typing import Final
 
-import msgspec
-
 from fairlead.cluster.kubernetes.acting.acts import Bind, Evict, Outcome
 from fairlead.cluster.kubernetes.engine.engine import Carried, Engine
+from fairlead.cluster.kubernetes.reporting.writer import ReportCounts
 from fairlead.errors import FairleadError
 from fairlead.model.plan import LeftPending, Plan
 from fairlead.store.metrics.exposition import exposition
@@ -24,14 +23,7 @@ from fairlead.store.metrics.registry import state_families
 RENDER_EVERY_MS: Final = 1000
 _PLAN_BOUNDS_S: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, inf)
 _VERBS: Final = ("bind", "evict")
-
-
-class Reports(msgspec.Struct, frozen=True):
-    """What became of reports to users, by kind of report."""
-
-    written: Counter[str]
-    failed: Counter[str]
-    dropped: Counter[str]
+_DECISIONS: Final = ("start", "reserve", "evict", "move", "overtaken")
 
 
 class LiveMetrics:
@@ -42,7 +34,7 @@ class LiveMetrics:
         *,
         is_leader: Callable[[], bool],
         awaited: Callable[[], Sequence[str]],
-        reports: Callable[[], Reports],
+        reports: ReportCounts,
         more: Callable[[], Sequence[Family]] = tuple,
     ) -> None:
         """Begin with nothing counted.
@@ -59,7 +51,7 @@ class LiveMetrics:
         self._plan_counts = [0] * len(_PLAN_BOUNDS_S)
         self._plan_s = 0.0
         # Each is written by one thread only: the engine's the first two, the event loop the last.
-        self._decisions: Counter[str] = Counter()
+        self._decisions = Counter(dict.fromkeys(_DECISIONS, 0))
         self._given: Counter[str] = Counter()
         self._ended: Counter[tuple[str, str]] = Counter()
 
@@ -158,7 +150,7 @@ class LiveMetrics:
         )
 
     def _of_reports(self) -> list[Family]:
-        reports = self._reports()
+        reports = self._reports
         about = "Events, and statuses of pods and queues,"
         return [
             _counter(

@@ -20,7 +20,7 @@ from fairlead.cluster.kubernetes.loop.usage_recording import UsageRecording
 from fairlead.cluster.kubernetes.reporting.reporter import EventsWanted, Reporter
 from fairlead.manifest.text.documents import Document
 from fairlead.policy.contract import PolicyName
-from fairlead.web.live_metrics import LiveMetrics, Reports
+from fairlead.web.live_metrics import LiveMetrics
 from fairlead.web.live_pages import metrics_answer
 from fairlead.web.page_server import Pages
 
@@ -47,7 +47,7 @@ async def schedule(
     metrics = LiveMetrics(
         is_leader=leadership.is_leader,
         awaited=scheduler.awaited,
-        reports=lambda: Reports(reporter.written, reporter.failed, reporter.dropped),
+        reports=reporter.counts,
     )
     watchers: list[Watcher] = [DecisionLog(words), reporter, metrics]
     tasks: dict[str, Part] = {"reports": reporter.run}

@@ -7,7 +7,7 @@ a restart but the nominations, which are therefore written first.
 
 import random
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
@@ -28,7 +28,7 @@ from fairlead.cluster.kubernetes.reporting.reports import (
 from fairlead.cluster.kubernetes.reporting.rule_sets import object_statuses
 from fairlead.cluster.kubernetes.reporting.waiting_pods import WaitingPods, bounded
 from fairlead.cluster.kubernetes.reporting.words import Words
-from fairlead.cluster.kubernetes.reporting.writer import Pace, Writer, kind_of
+from fairlead.cluster.kubernetes.reporting.writer import Pace, ReportCounts, Writer, kind_of
 from fairlead.model.plan import Evict as EvictDecision
 from fairlead.model.plan import Move as MoveDecision
 from fairlead.model.plan import Plan
@@ -62,9 +62,7 @@ class Reporter:
 
         *now_ms* is the time of outcomes; plans have their own.
         """
-        self.written: Counter[str] = Counter()  # by kind of report
-        self.failed: Counter[str] = Counter()
-        self.dropped: Counter[str] = Counter()
+        self.counts = ReportCounts()
         self._access = access
         self._words = words
         self._has_starts = events == "all"
@@ -122,12 +120,12 @@ class Reporter:
         writer = Writer(
             session,
             self._outbox,
+            self.counts,
             paces=paces,
             hindrance=self._hindrance,
             given_up=self._give_up,
             random=random.random,
         )
-        self.written, self.failed = writer.written, writer.failed
         try:
             await writer.run()
         finally:
@@ -164,7 +162,7 @@ class Reporter:
             self._give_up(report)
 
     def _give_up(self, report: Report) -> None:
-        self.dropped[kind_of(report)] += 1
+        self.counts.dropped[kind_of(report)] += 1
         if not isinstance(report, PodEvent):  # an Event that is late is worth nothing
             self._unwritten.append(report)
 

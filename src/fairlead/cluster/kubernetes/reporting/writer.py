@@ -39,6 +39,17 @@ class Pace(msgspec.Struct, frozen=True):
     per_second: float | None = None  # None: as fast as the API server answers
 
 
+KINDS: Final = ("event", "pod-status", "queue-status")
+
+
+class ReportCounts(msgspec.Struct):
+    """What became of reports, by kind. Each is counted by several tasks, and read by any thread."""
+
+    written: Counter[str] = msgspec.field(default_factory=lambda: Counter(dict.fromkeys(KINDS, 0)))
+    failed: Counter[str] = msgspec.field(default_factory=lambda: Counter(dict.fromkeys(KINDS, 0)))
+    dropped: Counter[str] = msgspec.field(default_factory=lambda: Counter(dict.fromkeys(KINDS, 0)))
+
+
 class Writer:
     """Takes reports out of an outbox and writes them, for as long as its task lives."""
 
@@ -46,6 +57,7 @@ class Writer:
         self,
         session: Session,
         outbox: Outbox,
+        counts: ReportCounts,
         *,
         paces: Mapping[LaneName, Pace],
         hindrance: Callable[[], str],
@@ -53,8 +65,7 @@ class Writer:
         random: Callable[[], float],
     ) -> None:
         """Write nothing while *hindrance* says why; *given_up* gets what is not written."""
-        self.written: Counter[str] = Counter()  # by kind of report
-        self.failed: Counter[str] = Counter()
+        self._counts = counts
         self._session = session
         self._outbox = outbox
         self._paces = paces
@@ -92,7 +103,7 @@ class Writer:
             await self._write(report)
         except ClusterError as problem:
             return self._note_failure(lane, report, problem, pauses)
-        self.written[kind_of(report)] += 1
+        self._counts.written[kind_of(report)] += 1
         self._outbox.done(report)
         self._is_failing = False
         pauses.reset()
@@ -113,7 +124,7 @@ class Writer:
         self, lane: LaneName, report: Report, problem: ClusterError, pauses: Backoff
     ) -> float:
         """Keep a report that may be written later, and say so once; returns how long to pause."""
-        self.failed[kind_of(report)] += 1
+        self._counts.failed[kind_of(report)] += 1
         if not self._is_failing:
             self._is_failing = True
             _LOG.warning("cannot write what users are to see: %s", problem)
