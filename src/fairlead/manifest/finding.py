@@ -15,6 +15,7 @@ CODES: Final = MappingProxyType(
     {
         # the input as a whole
         "unreadable": "a file or folder cannot be opened or read",
+        "forbidden": "a kind of object of a cluster that you may not list",
         "no-objects": "an input holds no object at all",
         "too-large": "an input exceeds a stated bound: bytes, documents or values",
         "too-deep": "mappings and lists, or queues, stand too deep within each other",

@@ -1,5 +1,6 @@
 """Every object of one kind, asked for in pages."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -46,18 +47,19 @@ async def list_objects(
     namespace: str = "",
     query: Query = (),
     page_size: int = PAGE_SIZE,
+    note: Callable[[int], None] | None = None,
 ) -> Listing:
     """Return all objects of a kind, or those in one namespace, as of one moment.
 
     The rest of a list is only known to the server for some minutes: if it has expired, the list is
     made anew, once. A page that is too long is asked for again with half as many objects. Raises
     ApiError; nothing is returned of a list that is not whole. Each object has its kind, which
-    the items of a list leave out.
+    the items of a list leave out. The number of objects in each page goes to *note*.
     """
     restarts = 1
     while True:
         try:
-            return await _all_pages(session, resource.collection(namespace), query, page_size)
+            return await _all_pages(session, resource.collection(namespace), query, page_size, note)
         except TooLongAnswerError:
             if page_size == 1:
                 raise
@@ -68,12 +70,20 @@ async def list_objects(
             restarts -= 1
 
 
-async def _all_pages(session: Session, path: str, query: Query, page_size: int) -> Listing:
+async def _all_pages(
+    session: Session,
+    path: str,
+    query: Query,
+    page_size: int,
+    note: Callable[[int], None] | None,
+) -> Listing:
     objects: list[Mapping] = []
     mark = ""
     while True:
         page = await _page(session, path, query, page_size, mark)
         objects += _with_kind(page)
+        if note is not None:
+            note(len(page.items or ()))
         if not page.metadata.continue_:
             return Listing(objects=objects, resource_version=page.metadata.resource_version)
         if page.metadata.continue_ == mark:

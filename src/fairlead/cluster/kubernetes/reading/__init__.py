@@ -1,0 +1,1 @@
+"""All objects of a cluster, read once: what commands that change nothing need."""
