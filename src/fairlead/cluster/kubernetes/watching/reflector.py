@@ -45,8 +45,12 @@ class Reflector:
         take: Callable[[GroupKind, ObjectFact], None],
         freshness: Freshness,
         random: Callable[[], float],
+        listed_at: str = "",
     ) -> None:
-        """Give every fact to *take*, and say in *freshness* how current they are."""
+        """Give every fact to *take*, and say in *freshness* how current they are.
+
+        *listed_at* is the version of a list that is known already: the first watch begins there.
+        """
         self._session = session
         self._kind = kind
         self._resource = resource
@@ -55,6 +59,7 @@ class Reflector:
         self._freshness = freshness
         self._pauses = Backoff(random)
         self._list_pauses = Backoff(random)
+        self._listed_at = listed_at
         freshness.expect(kind)
 
     async def run(self) -> None:
@@ -62,7 +67,6 @@ class Reflector:
         while True:
             try:
                 version = await self._list()
-                self._list_pauses.reset()
                 await self._watch(version)
             except GoneError:
                 self._freshness.interrupted(self._kind)
@@ -78,6 +82,10 @@ class Reflector:
                 await sleep(pause_s)
 
     async def _list(self) -> str:
+        if self._listed_at:
+            version, self._listed_at = self._listed_at, ""
+            self._freshness.listed(self._kind)
+            return version
         listing = await list_objects(self._session, self._resource, query=self._query)
         self._take(self._kind, Listed(self._kind, listing.objects, listing.resource_version))
         self._freshness.listed(self._kind)
@@ -97,6 +105,7 @@ class Reflector:
             case Changed():
                 self._take(self._kind, Seen(event.object))
             case Connected():
+                self._list_pauses.reset()  # not before: one may list who may not watch
                 self._freshness.resumed(self._kind)
             case Interrupted(error=error):
                 self._freshness.interrupted(self._kind)
