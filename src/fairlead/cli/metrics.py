@@ -38,6 +38,7 @@ Examples:
 """
 LOOPBACK: Final = "127.0.0.1"
 MAX_PORT: Final = 65535
+_BUDGET_S: Final = 30.0  # for reading a cluster; few scrapers wait as long
 
 
 def _read_address(
@@ -62,7 +63,7 @@ def _read_address(
     "--listen",
     metavar="[HOST:]PORT",
     callback=_read_address,
-    help="Serve /metrics there until interrupted, and read the files anew for every scrape; "
+    help="Serve /metrics there until interrupted, and read the input anew for every scrape; "
     "without a host, for this machine only.",
 )
 @now_option
@@ -85,6 +86,8 @@ def command(
     def load() -> LoadResult:
         return asked.load(shard=shard, every_shard=shard is None)
 
+    if asked.namespace is not None:
+        raise click.UsageError("metrics are those of all queues: leave out --namespace")
     if listen is not None:
         _check_serving(asked.names, context)
     wish = usage_wish(usage, usage_source, now)
@@ -104,7 +107,7 @@ def command(
         assembled = only_shard(shards, "the scheduler of each shard has metrics of its own")
         first = families(assembled, now)
         if listen is not None:
-            _serve(listen, first, lambda: _read_again(load, families))
+            _serve(listen, first, lambda: _read_again(asked, load, families))
             return
     from fairlead.store.metrics.exposition import exposition
 
@@ -142,9 +145,12 @@ def _check_serving(names: tuple[str, ...], context: click.Context) -> None:
 
 
 def _read_again(
-    load: Callable[[], LoadResult], families: Callable[[Assembled, int], list[Family]]
+    asked: NamedInput,
+    load: Callable[[], LoadResult],
+    families: Callable[[Assembled, int], list[Family]],
 ) -> list[Family]:
     """Read and measure as at the start; whatever is wrong is a FairleadError."""
+    asked.read_again(_BUDGET_S)
     result = load()
     if result.assembled is None:
         raise ManifestError(each for each in result.findings if each.severity == "error")

@@ -68,6 +68,27 @@ def find_named(assembled: Assembled, text: str) -> Named:
     return _jobs_of_object(assembled, text)
 
 
+class NothingNamedError(FairleadError):
+    """Nothing in the input has the name."""
+
+
+def find_named_in(assembled: Assembled, text: str, namespace: str | None) -> Named:
+    """Return what *text* names, looked up in *namespace* first; None: as `find_named`.
+
+    Queues and nodes are of no namespace, so they are found as well. The namespace goes before the
+    name, and after the kind if there is one.
+    """
+    if namespace is None:
+        return find_named(assembled, text)
+    kind, _, name = text.rpartition("/")
+    if "/" not in kind:
+        try:
+            return find_named(assembled, "/".join(filter(None, (kind, namespace, name))))
+        except NothingNamedError:
+            pass
+    return find_named(assembled, text)
+
+
 def is_queue(state: ClusterState, text: str) -> bool:
     """Return whether *text* names a queue, or a cohort without its prefix."""
     return not state.queues.keys().isdisjoint((QueueName(text), cohort_queue(text)))
@@ -146,7 +167,7 @@ def _title(entry: Entry) -> str:
     return f"{entry.kind.lower()}/{entry.name}"
 
 
-def _nothing_named(text: str, known: Sequence[str]) -> FairleadError:
+def _nothing_named(text: str, known: Sequence[str]) -> NothingNamedError:
     guess = printable(did_you_mean(text, set(known)))
     what = guess or "fairlead queues lists the queues, fairlead plan the jobs that wait"
-    return FairleadError(f"nothing in the input is named {text!r}. {what}")
+    return NothingNamedError(f"nothing in the input is named {text!r}. {what}")

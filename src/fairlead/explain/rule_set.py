@@ -34,6 +34,8 @@ class RuleSet(ABC, Generic[S]):
     """The title of the column that says where pods run."""
     capacity_refusal: str | None = None
     """Why a capacity cannot be stated; None: it can."""
+    has_queue_per_namespace: bool = False
+    """Whether a queue is called after the namespace whose pods are in it."""
 
     @abstractmethod
     def share_report(

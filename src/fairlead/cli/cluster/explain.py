@@ -19,7 +19,7 @@ from fairlead.cli.output.table import table_text, wrapped
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
 from fairlead.explain.jobs.object import explain_object, object_title
 from fairlead.explain.jobs.other_mode import other_outcome, outcome_document, outcome_text
-from fairlead.explain.named import Named, NamedJobs, NamedNode, NamedQueue, find_named
+from fairlead.explain.named import Named, NamedJobs, NamedNode, NamedQueue, find_named_in
 from fairlead.explain.node import explain_node
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.explanation import Explanation, Section
@@ -72,10 +72,10 @@ def command(
     of one name.
     """
     (shards,) = shards_or_exit(asked.load(shard=shard, every_shard=True))
-    assembled = shard_with(shards, name)
+    assembled = shard_with(shards, name, asked.namespace)
     settings = with_faithfulness(assembled.settings, faithful=faithful)
     given = read_capacity(capacity, assembled)
-    named = find_named(assembled, name)
+    named = find_named_in(assembled, name, asked.namespace)
     check_is_in(shard, named, name)
     if given is not None and not isinstance(named, NamedQueue):
         raise click.BadParameter(

@@ -10,7 +10,8 @@ from fairlead.cli.input.options import (
     with_faithfulness,
 )
 from fairlead.cli.output.table import table_text
-from fairlead.explain.named import find_named
+from fairlead.explain.named import find_named_in
+from fairlead.explain.of_namespace import pending_of
 from fairlead.explain.plan.incomplete import incomplete_document, incomplete_text
 from fairlead.explain.queues.report import PendingReport
 from fairlead.explain.rule_set import rule_set_of
@@ -63,8 +64,10 @@ def command(
     (assembled,) = states_or_exit(asked.load())
     settings = with_faithfulness(assembled.settings, faithful=False)
     rules = rule_set_of(settings)
-    named = find_named(assembled, name)
+    named = find_named_in(assembled, name, asked.namespace)
     report = rules.pending(assembled.state, settings, named, now)
+    if asked.namespace is not None:
+        report = pending_of(report, asked.namespace)
     shown = {*report.workloads}
     unjudged = {k: v for k, v in rules.unjudged(assembled.state).items() if k in shown}
     if report.note is not None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import click
 
 from fairlead.cli.cluster.plan_changes import BothPlans, print_plan_changes
+from fairlead.cli.input.diff_option import CommandWithDiff, Diff, both_sides, diff_option
 from fairlead.cli.input.named_input import NamedInput, reads_input
 from fairlead.cli.input.options import (
     check_plannable,
@@ -20,12 +21,12 @@ from fairlead.cli.input.shards import (
     Both,
     ask_each,
     by_shard,
-    in_both,
     print_each,
     shard_option,
 )
 from fairlead.cli.output.table import table_text
 from fairlead.cli.past_use import UsageWish, let_past_count, usage_options, usage_wish
+from fairlead.explain.of_namespace import plan_of
 from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.explain.plan.diff import Planned
 from fairlead.explain.plan.incomplete import incomplete_text, unjudged_in
@@ -38,7 +39,6 @@ from fairlead.explain.plan.report import (
 )
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.load import LoadResult
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy, Settings, make_policy
@@ -55,17 +55,10 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=CommandWithDiff, epilog=EPILOG)
 @reads_input
 @shard_option
-@click.option(
-    "--diff",
-    nargs=2,
-    type=click.Path(allow_dash=True),
-    metavar="BEFORE AFTER",
-    help="Show which jobs start, wait or are evicted with only one of two sets of objects; -f adds "
-    "to both.",
-)
+@diff_option("which jobs start, wait or are evicted")
 @click.option(
     "--cycles",
     type=click.IntRange(min=1),
@@ -81,7 +74,7 @@ Examples:
 def command(
     asked: NamedInput,
     shard: str | None,
-    diff: tuple[str, str] | None,
+    diff: Diff,
     cycles: int,
     now: int,
     usage: bool,
@@ -96,28 +89,29 @@ def command(
     first line says which. Nothing is changed anywhere.
     """
 
-    def loaded(*changes: str) -> LoadResult:
-        return asked.load(*changes, shard=shard, every_shard=True)
+    def shown(plan: Plan) -> Plan:
+        return plan if asked.namespace is None else plan_of(plan, asked.namespace)
 
     wish = usage_wish(usage, usage_source, now)
     if diff is not None:
         if cycles > 1:
             raise click.UsageError("--diff compares one cycle of each side: leave out --cycles")
-        both = in_both(diff, *shards_or_exit(loaded(diff[0]), loaded(diff[1])))
+        both = both_sides(asked, diff, shard).shards
 
         def plans_of(each: Both) -> BothPlans:
             planners = [_planner(side, wish, faithful=faithful) for side in each]
             plans = [one.plan(side.state, now) for one, side in zip(planners, each, strict=True)]
-            return BothPlans(Planned(each.old.state, plans[0]), Planned(each.new.state, plans[1]))
+            old, new = map(shown, plans)
+            return BothPlans(Planned(each.old.state, old), Planned(each.new.state, new))
 
         settings = with_faithfulness(both[0][1].new.settings, faithful=faithful)
         print_plan_changes(settings, ask_each(both, plans_of), output)
         return
-    (shards,) = shards_or_exit(loaded())
+    (shards,) = shards_or_exit(asked.load(shard=shard, every_shard=True))
 
     def cycles_of(one: Assembled) -> Iterator[Cycle]:
         planner = _planner(one, wish, faithful=faithful)
-        return (Cycle(one, plan) for plan in plan_cycles(planner, one.state, now, cycles))
+        return (Cycle(one, shown(plan)) for plan in plan_cycles(planner, one.state, now, cycles))
 
     settings = with_faithfulness(shards[0].settings, faithful=faithful)
     _print_plans(settings, ask_each(by_shard(shards), cycles_of), cycles, output)

@@ -10,6 +10,7 @@ from fairlead.cli.input.options import check_plannable, with_faithfulness
 from fairlead.cli.input.shards import Answered, print_each
 from fairlead.cli.output.table import table_text
 from fairlead.errors import FairleadError
+from fairlead.explain.of_namespace import plan_of, queues_of_namespace
 from fairlead.explain.plan.diff import (
     Planned,
     plan_changes,
@@ -50,6 +51,21 @@ def changes_between(old: Side, new: Side, now_ms: int, *, has_own_capacity: bool
         click.echo(printable(f"note: decisions about jobs are not compared: {obstacle}"), err=True)
     plans = None if obstacle else (_planned(old.assembled, now_ms), _planned(new.assembled, now_ms))
     return Changes(old, new, share_changes(old.report, new.report), plans)
+
+
+def changes_of(found: Changes, namespace: str) -> Changes:
+    """Return the changes of the queues that *namespace* submits to, and of its jobs."""
+    queues = {
+        queue
+        for side in (found.old, found.new)
+        for queue in queues_of_namespace(side.assembled.state, side.assembled.settings, namespace)
+    }
+    plans = found.plans
+    if plans is not None:
+        old, new = (Planned(each.state, plan_of(each.plan, namespace)) for each in plans)
+        plans = old, new
+    shares = [each for each in found.shares if each.queue in queues]
+    return found._replace(shares=shares, plans=plans)
 
 
 def print_changes(answers: Sequence[Answered[Changes]], output: str) -> None:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import closing
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from fairlead.cli.cluster.queue_changes import Changes, Side, changes_between, print_changes
+from fairlead.cli.cluster.queue_changes import (
+    Changes,
+    Side,
+    changes_between,
+    changes_of,
+    print_changes,
+)
+from fairlead.cli.input.diff_option import CommandWithDiff, Diff, both_sides, diff_option
 from fairlead.cli.input.named_input import NamedInput, reads_input
 from fairlead.cli.input.options import (
     capacity_option,
@@ -22,12 +30,12 @@ from fairlead.cli.input.shards import (
     Both,
     ask_each,
     by_shard,
-    in_both,
     print_each,
     shard_option,
 )
 from fairlead.cli.output.table import table_text
-from fairlead.cli.past_use import UsageWish, let_past_count, usage_options, usage_wish
+from fairlead.cli.past_use import PastUseReader, usage_options, usage_wish
+from fairlead.explain.of_namespace import jobs_of, queues_of_namespace, report_of
 from fairlead.explain.plan.incomplete import Unjudged, incomplete_document, incomplete_text
 from fairlead.explain.queues.report import (
     Cell,
@@ -43,34 +51,35 @@ from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.amounts import by_interest
 from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.load import LoadResult
 from fairlead.model.axes import Axis
 from fairlead.policy.contract import Settings
 
 if TYPE_CHECKING:
     from fairlead.explain.usage.shares import PastUse
 
+_TABLES: Final = ("table", "wide")
 EPILOG = """\b
 Examples:
   fairlead queues -f cluster/
   fairlead queues -f queues.yaml --capacity gpu=100,cpu=800,memory=4Ti -o wide
   fairlead queues -f cluster/ --usage
   fairlead queues -f nodes.yaml --diff old/ new/
+  fairlead queues --context prod
+  fairlead queues -A --watch
+  fairlead queues --context prod --diff change.yaml
   fairlead queues -f share-simulation.json -o json
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=CommandWithDiff, epilog=EPILOG)
 @reads_input
 @shard_option
 @capacity_option
+@diff_option("what differs, and which jobs are evicted, start or wait,")
 @click.option(
-    "--diff",
-    nargs=2,
-    type=click.Path(allow_dash=True),
-    metavar="OLD NEW",
-    help="Show what differs between two sets of objects, and which jobs are evicted, start or wait "
-    "with only one of them; -f adds to both.",
+    "--watch",
+    is_flag=True,
+    help="Show the queues of a cluster anew when they change, until Ctrl-C.",
 )
 @now_option
 @usage_options
@@ -79,7 +88,8 @@ def command(
     asked: NamedInput,
     shard: str | None,
     capacity: str | None,
-    diff: tuple[str, str] | None,
+    diff: Diff,
+    watch: bool,
     now: int,
     usage: bool,
     usage_source: str | None,
@@ -89,26 +99,72 @@ def command(
 
     The rule set is taken from the objects; the capacity from the nodes among them.
     """
-
-    def loaded(*changes: str) -> LoadResult:
-        return asked.load(*changes, shard=shard, every_shard=True)
-
+    if watch:
+        _check_watching(asked, diff, output)
     wish = usage_wish(usage, usage_source, now)
-    if diff is None:
-        (shards,) = shards_or_exit(loaded())
-        answers = ask_each(by_shard(shards), lambda each: _reported(each, capacity, wish))
-        _print_reports(with_faithfulness(shards[0].settings, faithful=False), answers, output)
-        return
-    both = in_both(diff, *shards_or_exit(loaded(diff[0]), loaded(diff[1])))
+    with closing(PastUseReader(wish, sums=True, in_background=watch)) as past:
+        asking = Asking(asked.namespace, capacity, past, output)
+        if watch:
+            from fairlead.cli.cluster.watch_queues import watch_queues
 
-    def changes(each: Both) -> Changes:
-        old, new = (
-            Side(name, side, _reported(side, capacity, wish).report)
-            for name, side in zip(diff, each, strict=True)
+            watch_queues(asked, shard, asking.print_queues)
+        elif diff is None:
+            (shards,) = shards_or_exit(asked.load(shard=shard, every_shard=True))
+            asking.print_queues(shards, now)
+        else:
+            names, both = both_sides(asked, diff, shard)
+            answers = ask_each(both, lambda each: asking.changes(names, each, now))
+            print_changes(answers, output)
+
+
+def _check_watching(asked: NamedInput, diff: Diff, output: str) -> None:
+    if asked.cluster is None:
+        raise click.UsageError(
+            "--watch follows a cluster: name it with --context, or -A for the current one"
         )
-        return changes_between(old, new, now, has_own_capacity=capacity is not None)
+    if diff is not None:
+        raise click.UsageError("--watch and --diff exclude each other: leave out one of the two")
+    if output not in _TABLES:
+        raise click.UsageError("--watch prints tables: leave out -o, or choose -o wide")
 
-    print_changes(ask_each(both, changes), output)
+
+class Asking(NamedTuple):
+    """How the queues are asked about, whichever state they are in."""
+
+    namespace: str | None
+    capacity: str | None
+    past: PastUseReader
+    output: str
+
+    def print_queues(self, shards: Sequence[Assembled], now_ms: int) -> None:
+        """Print the queues of each shard, as of *now_ms*."""
+        answers = ask_each(by_shard(shards), lambda each: self._answer(each, now_ms))
+        settings = with_faithfulness(shards[0].settings, faithful=False)
+        _print_reports(settings, answers, self.output)
+
+    def changes(self, names: tuple[str, str], both: Both, now_ms: int) -> Changes:
+        """Return what differs between two sides, which the user calls by *names*."""
+        old, new = (
+            Side(name, side, self._reported(side, now_ms).report)
+            for name, side in zip(names, both, strict=True)
+        )
+        found = changes_between(old, new, now_ms, has_own_capacity=self.capacity is not None)
+        return found if self.namespace is None else changes_of(found, self.namespace)
+
+    def _answer(self, assembled: Assembled, now_ms: int) -> Reported:
+        found = self._reported(assembled, now_ms)
+        if self.namespace is None:
+            return found
+        queues = queues_of_namespace(assembled.state, assembled.settings, self.namespace)
+        unjudged = {name: found.unjudged[name] for name in jobs_of(found.unjudged, self.namespace)}
+        report = report_of(found.report, queues)
+        empty = f"the namespace {self.namespace} uses no queue"
+        return found._replace(report=report, unjudged=unjudged, empty=empty)
+
+    def _reported(self, assembled: Assembled, now_ms: int) -> Reported:
+        unjudged = rule_set_of(assembled.settings).unjudged(assembled.state)
+        past = self.past.let_count(assembled, now_ms)
+        return Reported(*_report(assembled, self.capacity, past), unjudged)
 
 
 class Reported(NamedTuple):
@@ -117,20 +173,15 @@ class Reported(NamedTuple):
     report: ShareReport
     past: PastUse | None
     unjudged: Unjudged
-
-
-def _reported(assembled: Assembled, capacity: str | None, wish: UsageWish) -> Reported:
-    unjudged = rule_set_of(assembled.settings).unjudged(assembled.state)
-    return Reported(*_report(assembled, capacity, wish), unjudged)
+    empty: str = "no queue of the input is in its pool"  # to be said where there is none
 
 
 def _report(
-    assembled: Assembled, capacity: str | None, wish: UsageWish
+    assembled: Assembled, capacity: str | None, past: PastUse | None
 ) -> tuple[ShareReport, PastUse | None]:
-    """Return the share tree, with history where that is asked for, and what is known of it."""
+    """Return the share tree, with history where that counts, and what is known of it."""
     given = read_capacity(capacity, assembled)
     state, settings = assembled.state, assembled.settings
-    past = let_past_count(assembled, wish, sums=True)
     rules = rule_set_of(settings)
     report = rules.share_report(state, settings, given)
     without = rules.without_history(settings)
@@ -144,7 +195,7 @@ def _report(
 
 def _print_reports(settings: Settings, answers: Sequence[Answered[Reported]], output: str) -> None:
     rules = rule_set_of(settings)
-    if output in ("table", "wide"):
+    if output in _TABLES:
         click.echo(rules.rules_text(settings, option="plan --faithful"))
         print_each(answers, lambda found: _print_report(found, wide=output == "wide"))
         return
@@ -165,7 +216,7 @@ def _document(found: Reported) -> dict[str, object]:
 
 
 def _print_report(found: Reported, *, wide: bool) -> None:
-    report, past, unjudged = found
+    report, past, unjudged, empty = found
     head = [f"policy {report.policy}; capacity: {capacity_text(report)}"]
     if past is not None:
         from fairlead.explain.usage.shares import past_use_text
@@ -173,7 +224,7 @@ def _print_report(found: Reported, *, wide: bool) -> None:
         head.append(past_use_text(past))
     click.echo("\n".join(map(printable, head)) + "\n")
     table = _report_table(report, wide=wide)
-    click.echo(table if report.queues else "no queue of the input is in its pool")
+    click.echo(table if report.queues else printable(empty))
     if incomplete := incomplete_text(unjudged):
         click.echo("\n" + printable(f"{incomplete}: what they request is in the numbers"))
 

@@ -1,7 +1,7 @@
 """``fairlead validate``: everything that is wrong or doubtful, in one run."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -12,10 +12,13 @@ from fairlead.cli.input.named_input import NamedInput, reads_input
 from fairlead.cli.input.options import output_option
 from fairlead.cli.input.shards import shard_option
 from fairlead.errors import Finding, Severity
+from fairlead.explain.of_namespace import namespace_of
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import LoadResult
-from fairlead.manifest.text.documents import read_documents
+from fairlead.manifest.text.documents import Document, read_documents
+from fairlead.manifest.text.values import Mapping
+from fairlead.model.axes import WorkloadName
 from fairlead.policy.contract import PolicyName
 
 
@@ -53,7 +56,7 @@ def with_unjudged(result: LoadResult) -> LoadResult:
         Finding(
             severity="warning",
             code="not-judged",
-            file=f"job {name}",
+            file=_job_place(name),
             message=f"found {' and '.join(names)}, which Fairlead does not model: "
             "plans do not judge the job, and are incomplete",
             fix="remove the constraint if it is not needed; else the job may start "
@@ -62,6 +65,27 @@ def with_unjudged(result: LoadResult) -> LoadResult:
         for name, names in unjudged.items()
     ]
     return msgspec.structs.replace(result, findings=(*result.findings, *warnings))
+
+
+def _of_namespace(result: LoadResult, documents: Iterable[Document], namespace: str) -> LoadResult:
+    """Return *result* without what is found about objects and jobs of other namespaces.
+
+    What is found about objects without a namespace, such as nodes, stays.
+    """
+    places = {each.source.file: _namespace(each.value) for each in documents}
+    names = [name for each in result.shards for name in each.state.workloads]
+    places |= {_job_place(name): namespace_of(name) for name in names}
+    shown = [each for each in result.findings if places.get(each.file, "") in ("", namespace)]
+    return msgspec.structs.replace(result, findings=tuple(shown))
+
+
+def _namespace(value: Mapping) -> str:
+    metadata = value.get("metadata")
+    return str(metadata.get("namespace", "")) if isinstance(metadata, dict) else ""
+
+
+def _job_place(name: WorkloadName) -> str:
+    return f"job {name}"
 
 
 def _refused(finding: Finding) -> Finding:
@@ -105,9 +129,13 @@ def command(
     and a count; -o wide lists all. Objects of other kinds are counted and ignored. A scenario is
     checked as a scenario.
     """
-    result = simulation_findings(asked.names, asked.policy, strict=asked.strict)
+    result = None
+    if asked.cluster is None:
+        result = simulation_findings(asked.names, asked.policy, strict=asked.strict)
     if result is None:
         result = with_unjudged(asked.load(shard=shard, every_shard=True))
+    if asked.namespace is not None:
+        result = _of_namespace(result, asked.objects().documents, asked.namespace)
     if output in ("table", "wide"):
         show_findings(result.findings, to_stderr=False, every_one=output == "wide")
         click.echo(_summary(result))

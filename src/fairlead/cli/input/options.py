@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -58,6 +58,8 @@ class NamedPath(click.Path):
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 END_OF_TIME = datetime(2201, 1, 1, tzinfo=UTC)
 """The first moment that ``--now`` may not be."""
+
+_FORBIDDEN: Final = "forbidden"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -146,7 +148,11 @@ def shards_or_exit(*results: LoadResult) -> list[tuple[Assembled, ...]]:
     is_refused = any(result.assembled is None for result in results)
     shown = "error" if is_refused else "warning"
     for result in results:
-        show_findings([finding for finding in result.findings if finding.severity == shown])
+        # What may not be read is the likely cause of an error.
+        wanted = [
+            each for each in result.findings if each.code == _FORBIDDEN or each.severity == shown
+        ]
+        show_findings(wanted)
         if result.omitted:
             click.echo(omitted_text(result.omitted), err=True)
     if is_refused:

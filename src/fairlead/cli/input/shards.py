@@ -7,7 +7,7 @@ import click
 
 from fairlead.cli.input.options import Command
 from fairlead.errors import FairleadError
-from fairlead.explain.named import Named, NamedJobs, find_named, suggestion
+from fairlead.explain.named import Named, NamedJobs, find_named_in, suggestion
 from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
 
@@ -108,12 +108,15 @@ def print_each(answers: Sequence[Answered[T]], show: Callable[[T], None]) -> Non
             show(each.answer)
 
 
-def shard_with(shards: Sequence[Assembled], name: str) -> Assembled:
-    """Return the one shard that has what *name* names, or knows a name like it."""
+def shard_with(shards: Sequence[Assembled], name: str, namespace: str | None = None) -> Assembled:
+    """Return the one shard that has what *name* names, or knows a name like it.
+
+    *namespace* is that of names without one, as for `find_named_in`.
+    """
     if len(shards) == 1:
         return shards[0]
-    known = [each for each in shards if _knows(each, name)]
-    own = [each for each in known if not _is_idle(find_named(each, name))]
+    known = [each for each in shards if _knows(each, name, namespace)]
+    own = [each for each in known if not _is_idle(find_named_in(each, name, namespace))]
     if len(own) > 1:
         which = f"several shards have {name!r}: choose with --shard: {_listed(own)}"
         raise FairleadError(printable(which))
@@ -121,9 +124,9 @@ def shard_with(shards: Sequence[Assembled], name: str) -> Assembled:
     return (own or known or near or shards)[0]
 
 
-def _knows(shard: Assembled, name: str) -> bool:
+def _knows(shard: Assembled, name: str, namespace: str | None) -> bool:
     try:
-        find_named(shard, name)
+        find_named_in(shard, name, namespace)
     except FairleadError:
         return False
     return True

@@ -23,6 +23,7 @@ class ElasticQuotaRules(RuleSet[ElasticQuotaSettings]):
 
     name = "elastic-quota"
     peer = "the plugin"
+    has_queue_per_namespace = True
 
     def share_report(
         self, state: ClusterState, settings: ElasticQuotaSettings, capacity: Amounts | None

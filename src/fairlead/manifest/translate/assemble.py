@@ -40,10 +40,16 @@ def assemble(
         return None
     translator.volumes.report(translator.units.values(), findings)
     family.complete(translator.state, findings)
+    return as_assembled(translator)
+
+
+def as_assembled(translator: Translator, shard: str | None = None) -> Assembled:
+    """Return the state of *translator*, which goes on to change with it."""
     return Assembled(
         state=translator.state,
         settings=translator.settings,
-        directory=ObjectDirectory(family, translator.units, translator.made),
+        directory=ObjectDirectory(translator.family, translator.units, translator.made),
+        shard=shard,
     )
 
 

@@ -106,6 +106,11 @@ class Mirror:
         """Let an object be gone; returns its last version, if there was one."""
         return self._by_type.get(kind, {}).pop(name, None)
 
+    def objects(self) -> Iterator[Object]:
+        """Yield every object."""
+        for known in self._by_type.values():
+            yield from known.values()
+
     def namespaced(self) -> Iterator[NamespacedObject]:
         """Yield every object that has its name within a namespace."""
         for kind, known in self._by_type.items():
