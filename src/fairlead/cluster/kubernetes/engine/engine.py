@@ -12,7 +12,11 @@ import msgspec
 
 from fairlead.cluster.kubernetes.acting.acts import Act, Bind, Evict, Look, Outcome, PodName
 from fairlead.cluster.kubernetes.engine.mailbox import Mail
-from fairlead.cluster.kubernetes.engine.still_possible import is_still_possible
+from fairlead.cluster.kubernetes.engine.still_possible import (
+    Basis,
+    has_waiting_pod,
+    is_still_possible,
+)
 from fairlead.cluster.kubernetes.watching.facts import Gone, Listed, Seen
 from fairlead.errors import ManifestError, StateError
 from fairlead.manifest.core.objects import PodObject
@@ -26,6 +30,8 @@ from fairlead.model.plan import Evict as EvictDecision
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.contract import Policy, PolicyName, Settings, make_policy
+
+_TAKES_AWAY: Final = (EvictDecision, Move)
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -56,6 +62,7 @@ class Engine:
         self.executor = Executor(self.state)
         self._settings = self.translator.settings
         self._policy: Policy = make_policy(self._settings)
+        self._basis = Basis.of(self.state)  # of the last plan
 
     @property
     def state(self) -> ClusterState:
@@ -88,6 +95,7 @@ class Engine:
 
     def plan(self, now_ms: int, *, at_most_starts: int | None, explain: bool) -> Plan:
         """Return what to do now; the state is left as it is."""
+        self._basis = Basis.of(self.state)
         return self._policy.plan(
             self.state,
             now_ms,
@@ -97,12 +105,14 @@ class Engine:
         )
 
     def carry_out(self, plan: Plan, now_ms: int) -> Carried:
-        """Assume that *plan* succeeds, except for what is not possible any more."""
+        """Assume that *plan*, the last one, succeeds, except for what is not possible any more."""
+        needless = self._needless(plan)
         batches: list[list[Act]] = []
         carried: list[Decision] = []
         overtaken = 0
         for decision in plan.decisions:
-            acts = self._order(decision, now_ms)
+            is_needless = isinstance(decision, _TAKES_AWAY) and decision.beneficiary in needless
+            acts = None if is_needless else self._order(decision, now_ms)
             if acts is None:
                 overtaken += 1
                 continue
@@ -148,9 +158,21 @@ class Engine:
         )
         self.translator.look_again(order.workload)
 
+    def _needless(self, plan: Plan) -> set[WorkloadName]:
+        """Return the workloads for which others are to give way although they do not wait now.
+
+        Looked at before anything is ordered: the plan itself may start some of them.
+        """
+        beneficiaries = {
+            each.beneficiary
+            for each in plan.decisions
+            if isinstance(each, _TAKES_AWAY) and each.beneficiary is not None
+        }
+        return {each for each in beneficiaries if not has_waiting_pod(self.state, each)}
+
     def _order(self, decision: Decision, now_ms: int) -> list[Act] | None:
         """Return the acts of a decision; None: it cannot be carried out any more."""
-        if not is_still_possible(self.state, decision):
+        if not is_still_possible(self.state, decision, self._basis):
             return None
         targets = self._targets(decision)
         if targets is None:
