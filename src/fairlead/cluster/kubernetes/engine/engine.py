@@ -23,7 +23,7 @@ from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.text.documents import Document, cluster_document
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import WorkloadName
-from fairlead.model.execution.executor import Executor, Order
+from fairlead.model.execution.executor import OUTCOME_WITHIN_MS, Executor, Order
 from fairlead.model.execution.remember import forget_promises
 from fairlead.model.plan import Decision, Move, Plan, Reserve, Start, Unknown, Wait
 from fairlead.model.plan import Evict as EvictDecision
@@ -63,6 +63,7 @@ class Engine:
         self._settings = self.translator.settings
         self._policy: Policy = make_policy(self._settings)
         self._basis = Basis.of(self.state)  # of the last plan
+        self._looked_ms: dict[tuple[int, PodId], int] = {}  # at pods of orders, when last
 
     @property
     def state(self) -> ClusterState:
@@ -127,13 +128,23 @@ class Engine:
         return Carried(batches, carried, overtaken)
 
     def overdue(self, now_ms: int) -> list[list[Act]]:
-        """Return looks at the pods of which an outcome or a fact is missing for too long."""
-        return [
-            [Look(order=order, pod=pod, target=target)]
-            for order, pods in self.executor.overdue(now_ms)
-            for pod in pods
-            if (target := self._target(order.workload, pod)) is not None
-        ]
+        """Return looks at the pods of which an outcome or a fact is missing for too long.
+
+        A pod is looked at again after as much time: the look itself may have to wait.
+        """
+        looked: dict[tuple[int, PodId], int] = {}
+        batches: list[list[Act]] = []
+        for order, pods in self.executor.overdue(now_ms):
+            for pod in pods:
+                key = order.number, pod
+                target = self._target(order.workload, pod)
+                last_ms = self._looked_ms.get(key)
+                is_due = last_ms is None or now_ms - last_ms >= OUTCOME_WITHIN_MS
+                looked[key] = now_ms if last_ms is None or is_due else last_ms
+                if target is not None and is_due:
+                    batches.append([Look(order=order, pod=pod, target=target)])
+        self._looked_ms = looked
+        return batches
 
     def _settle(self) -> None:
         if self.translator.settle():
