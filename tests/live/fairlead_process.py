@@ -11,8 +11,8 @@ import pytest
 
 from tests.live.installation import LEASE_NAMESPACE
 from tests.live.waiting import wait_until
-from tools.k8s.cluster import HERE as CLUSTER_TOOLS
-from tools.k8s.cluster import free_ports
+from tests.shared_folder import ROOT
+from tools.k8s.cluster import free_ports, start_program
 
 _STOPS_WITHIN_S = 20
 
@@ -110,13 +110,4 @@ class FairleadProcess:
         assert code == 0, f"{self.name} ended with {code} on SIGTERM:\n{self.text()[-4000:]}"
 
     def _start(self) -> subprocess.Popen[bytes]:
-        die_with_tests = (sys.executable, "-I", "-S", str(CLUSTER_TOOLS / "die_with_parent.py"))
-        fairlead = (sys.executable, "-m", "fairlead")
-        with self.log.open("ab") as log:
-            return subprocess.Popen(
-                [*die_with_tests, *fairlead, *self.arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        return start_program([sys.executable, "-m", "fairlead", *self.arguments], self.log, ROOT)

@@ -1,6 +1,7 @@
 """The bed of the live tests itself: a failure here explains those of all others."""
 
 from collections.abc import Callable
+from threading import Thread
 
 import pytest
 
@@ -127,6 +128,18 @@ def test_a_restarted_server_has_its_data(breakable_cluster: Cluster, name: str) 
     before = api.get(f"/api/v1/namespaces/{namespace}")["metadata"]["uid"]
     breakable_cluster.restart(name)
     assert api.get(f"/api/v1/namespaces/{namespace}")["metadata"]["uid"] == before
+
+
+def test_a_server_outlives_the_thread_that_restarted_it(breakable_cluster: Cluster) -> None:
+    thread = Thread(target=breakable_cluster.restart, args=("etcd",))
+    thread.start()
+    thread.join()
+    assert_stays(
+        "etcd runs",
+        breakable_cluster.processes["etcd"].poll,
+        lambda code: code is None,
+        for_s=0.3,
+    )
 
 
 def test_a_stopped_server_answers_nothing_until_the_next_test(breakable_cluster: Cluster) -> None:
