@@ -104,6 +104,7 @@ class FairleadProcess:
         """End it with SIGTERM; the test fails unless it ran until now and ends with 0."""
         if not self._is_expected_to_run:
             return
+        self._is_expected_to_run = False
         ended = self.exit_code
         assert ended is None, f"{self.name} ended unasked, with {ended}:\n{self.text()[-4000:]}"
         code = self.terminate()
