@@ -21,8 +21,11 @@ def pod_spec(
     grace_s: int = 0,
     **spec: Any,
 ) -> Object:
-    """Return the spec of a pod with one container; *spec* has further fields, as in YAML."""
-    requests = {"cpu": cpu, "memory": memory}
+    """Return the spec of a pod with one container; *spec* has further fields, as in YAML.
+
+    An amount of "" is not asked for.
+    """
+    requests = {name: each for name, each in (("cpu", cpu), ("memory", memory)) if each}
     resources: Object = {"requests": requests}
     if gpus:
         resources = {

@@ -1,0 +1,1 @@
+"""`fairlead run --policy elastic-quota` on a real control plane."""
