@@ -48,7 +48,9 @@ class ScriptedSession:
         """What is handed to the code under test."""
         return cast("Session", self)
 
-    async def ask(self, method: str, path: str, *, body: bytes | None = None) -> bytes:
+    async def ask(
+        self, method: str, path: str, *, body: bytes | None = None, **_options: object
+    ) -> bytes:
         """Note a request, and wait for its answer."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         sent = None if body is None else json.loads(body)

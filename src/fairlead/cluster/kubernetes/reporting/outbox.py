@@ -7,6 +7,7 @@ written at the same time, so that the older one cannot come last.
 import asyncio
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from threading import Lock
 from typing import Literal, TypeAlias
 
@@ -73,7 +74,11 @@ class Outbox:
                     return report
                 sleeper = self._event_loop.create_future()
                 self._sleepers[lane].append(sleeper)
-            await sleeper
+            try:
+                await sleeper
+            except asyncio.CancelledError:
+                self._forget(lane, sleeper)
+                raise
 
     def waiting(self, lane: LaneName) -> int:
         """Return how many reports wait."""
@@ -86,6 +91,11 @@ class Outbox:
             return None
         self._busy.add(subject)
         return waiting.pop(subject)
+
+    def _forget(self, lane: LaneName, sleeper: "asyncio.Future[None]") -> None:
+        """Wake a task no more that has ended: its event loop may be closed when a thread puts."""
+        with self._lock, suppress(ValueError):
+            self._sleepers[lane].remove(sleeper)
 
     def _wake_all(self) -> None:
         for lane in self._lanes:

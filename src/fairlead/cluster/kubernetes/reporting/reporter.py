@@ -41,6 +41,7 @@ WAITS_PER_SECOND: Final = 20.0
 _STARTS_AT_ONCE: Final = 16
 _PROMPT_AT_ONCE: Final = 4
 _MOST: Final[dict[LaneName, int]] = {"prompt": 10_000, "waits": 20_000, "starts": 10_000}
+_MOST_AHEAD: Final = 200  # reasons to wait that are in words before they can be written
 _DEADLINE_S: Final = 10.0
 _OBJECTS_EVERY_MS: Final = 1000
 
@@ -81,12 +82,14 @@ class Reporter:
         self._forget_unwritten()
         for lane, report in self._waiting.reports(engine, plan, carried.decisions):
             self._put(lane, report)
+        self._report_more(engine, plan.taken_ms)
         if not plan.is_cut:
             self._report_objects(engine, plan.taken_ms)
 
     def rested(self, engine: Engine, now_ms: int) -> None:
         """Say what was put off. Called by the engine's thread."""
         self._forget_unwritten()
+        self._report_more(engine, now_ms)
         self._report_objects(engine, now_ms)
 
     def ended(self, outcome: Outcome) -> None:
@@ -142,6 +145,12 @@ class Reporter:
             first_ms=now_ms,
             at_ms=now_ms,
         )
+
+    def _report_more(self, engine: Engine, now_ms: int) -> None:
+        """Say why further workloads wait, as far as it can be written soon."""
+        room = _MOST_AHEAD - self._outbox.waiting("waits")
+        for lane, report in self._waiting.more(engine, now_ms, room):
+            self._put(lane, report)
 
     def _report_objects(self, engine: Engine, now_ms: int) -> None:
         """Say what queues hold, if that may have changed; at most once a second."""

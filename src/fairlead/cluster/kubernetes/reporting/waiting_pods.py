@@ -5,10 +5,10 @@ that changes: an Event when another reason applies, the condition also when its 
 a minute at most. What a former process said is read from the pod itself.
 
 All of this belongs to the engine's thread. A plan without reasons costs the reservations in it; one
-with reasons a look at each workload that waits.
+with reasons a look at each workload that waits. Sentences are made when they can be written.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -39,6 +39,7 @@ RESERVED: Final = "Reserved"
 _SCHEDULING_GATED: Final = "SchedulingGated"
 _NOT_SAID: Final = frozenset({OTHER_SCHEDULER, _SCHEDULING_GATED})
 """Reasons of which we say nothing: another scheduler, or the API server, does."""
+_NO_NODES: Final[Mapping[PodId, str]] = {}
 _NOT_UNSCHEDULABLE: Final = frozenset({HELD_AFTER_FAILURE})
 """Reasons that more nodes would not cure, and that end by themselves: no condition says so."""
 
@@ -47,8 +48,9 @@ class _Judged(msgspec.Struct):
     """What was last said of all pods of a workload that wait."""
 
     workload: Workload
-    key: object
     decision: LeftPending | Reserve
+    codes: _Codes
+    nodes: Mapping[PodId, str]
     said_ms: int
 
 
@@ -81,28 +83,51 @@ class WaitingPods:
         self._words = words
         self._judged: dict[WorkloadName, _Judged] = {}
         self._said: dict[str, _Said] = {}  # by uid
+        self._untold: dict[WorkloadName, LeftPending] = {}  # of the last plan with reasons
         self._nominated: set[str] = set()  # uids of pods whose status names a node
         self._has_looked = False  # for what a former process said
 
     def reports(
         self, engine: Engine, plan: Plan, decisions: Sequence[Decision]
     ) -> list[LaneReport]:
-        """Return what to write after *plan*, of which *decisions* are carried out."""
+        """Return what to write at once after *plan*, of which *decisions* are carried out.
+
+        What can wait is kept for `more`.
+        """
         if plan.is_cut:
             return []
         if not self._has_looked:
             self._has_looked = True
             self._find_nominated(engine)
-        found = list(self._end_nominations(engine, decisions, plan.taken_ms))
+        now_ms = plan.taken_ms
+        found = list(self._end_nominations(engine, decisions, now_ms))
         waiting: set[WorkloadName] = set()
+        untold: dict[WorkloadName, LeftPending] = {}
         is_explained = False
         for each in decisions:
-            if isinstance(each, Wait | Unknown | Reserve):
-                is_explained = is_explained or not isinstance(each, Reserve)
+            if isinstance(each, Reserve):
                 waiting.add(each.workload)
-                found += self._of_workload(engine, each, plan.taken_ms)
+                if not self._is_told(engine.state, each, now_ms):
+                    found += self._of_workload(engine, each, now_ms)
+            elif isinstance(each, Wait | Unknown):
+                is_explained = True
+                waiting.add(each.workload)
+                if not self._is_told(engine.state, each, now_ms):
+                    untold[each.workload] = each
         if is_explained or not engine.state.has_waiting():
+            self._untold = untold
             self._forget_others(waiting)
+        return found
+
+    def more(self, engine: Engine, now_ms: int, most: int) -> list[LaneReport]:
+        """Return what else to write: about workloads with *most* reports together, or one.
+
+        So sentences are made about as fast as they can be written, of ten thousand workloads too.
+        """
+        found: list[LaneReport] = []
+        while self._untold and len(found) < most:
+            name = next(iter(self._untold))
+            found += self._of_workload(engine, self._untold.pop(name), now_ms)
         return found
 
     def forget(self, uid: str) -> None:
@@ -111,22 +136,30 @@ class WaitingPods:
         if said is not None:
             self._judged.pop(said.workload, None)
 
+    def _is_told(self, state: ClusterState, decision: LeftPending | Reserve, now_ms: int) -> bool:
+        """Return whether all is said about the pods of a decision."""
+        if decision.reason.code in _NOT_SAID:
+            return True
+        known = self._judged.get(decision.workload)
+        if known is None or known.workload is not state.workloads.get(decision.workload):
+            return False
+        if known.decision.reason is decision.reason:  # as where nothing has changed
+            return True
+        if known.codes != _codes(decision) or known.nodes != _nodes(decision):
+            return False
+        if now_ms < known.said_ms + NEW_NUMBERS_EVERY_MS:
+            return True
+        known.said_ms = now_ms
+        return known.decision == decision
+
     def _of_workload(
         self, engine: Engine, decision: LeftPending | Reserve, now_ms: int
     ) -> Iterator[LaneReport]:
         workload = engine.state.workloads.get(decision.workload)
-        if workload is None or decision.reason.code in _NOT_SAID:
+        if workload is None:
             return
         codes, nodes = _codes(decision), _nodes(decision)
-        known, key = self._judged.get(workload.name), (codes, nodes)
-        if known is not None and known.workload is workload and known.key == key:
-            is_early = now_ms < known.said_ms + NEW_NUMBERS_EVERY_MS
-            if is_early:
-                return
-            known.said_ms = now_ms
-            if known.decision == decision:
-                return
-        self._judged[workload.name] = _Judged(workload, key, decision, now_ms)
+        self._judged[workload.name] = _Judged(workload, decision, codes, nodes, now_ms)
         text = bounded(self._words.waiting(decision))
         for pod in _waiting_pods(engine.state, workload):
             found = find_pod(engine, workload, pod)
@@ -137,14 +170,15 @@ class WaitingPods:
     def _of_pod(
         self, found: PodObject, workload: WorkloadName, wanted: _Wanted
     ) -> Iterator[LaneReport]:
-        uid, codes, text = found.identity.uid, wanted.codes, wanted.text
+        uid, codes = found.identity.uid, wanted.codes
         said = self._said.get(uid)
         if said is None:
             said = self._said[uid] = _from_object(found, workload)
-            if said.message == text:  # a former process said so, with an Event
-                said.codes = codes
+        if said.codes is None and _has_said(said, wanted):
+            said.codes = codes
         said.workload = workload
-        message = said.message if codes[0] in _NOT_UNSCHEDULABLE else text
+        is_told = said.codes == codes == (RESERVED,) and said.nominated_node == wanted.node
+        message = said.message if is_told or codes[0] in _NOT_UNSCHEDULABLE else wanted.text
         yield from self._status(said, found, message, wanted.node, wanted.now_ms)
         if said.codes != codes:
             said.codes = codes
@@ -244,6 +278,15 @@ def _from_object(found: PodObject, workload: WorkloadName) -> _Said:
     )
 
 
+def _has_said(said: _Said, wanted: _Wanted) -> bool:
+    """Return whether a former process has said what is wanted, with an Event.
+
+    Of a reservation it may have named victims that are leaving by now.
+    """
+    is_reserved = wanted.codes == (RESERVED,) and said.nominated_node == wanted.node
+    return said.message == wanted.text or (is_reserved and said.message != "")
+
+
 def _event(said: _Said, wanted: _Wanted) -> PodEvent:
     before, now_ms = said.events.get(wanted.codes), wanted.now_ms
     if before is not None:
@@ -267,7 +310,7 @@ def _codes(decision: LeftPending | Reserve) -> _Codes:
     """
     match decision:
         case Wait():
-            claims = [f"{each.action}/{each.reason.code}" for each in decision.claims]
+            claims = [part for each in decision.claims for part in (each.action, each.reason.code)]
             return decision.reason.code, *claims
         case Unknown():
             return (decision.reason.code,)
@@ -275,9 +318,9 @@ def _codes(decision: LeftPending | Reserve) -> _Codes:
             return (RESERVED,)
 
 
-def _nodes(decision: LeftPending | Reserve) -> dict[PodId, str]:
+def _nodes(decision: LeftPending | Reserve) -> Mapping[PodId, str]:
     if not isinstance(decision, Reserve):
-        return {}
+        return _NO_NODES
     return {each.pod: each.node for each in decision.placements if each.node is not None}
 
 
