@@ -3,10 +3,11 @@
 import asyncio
 
 from tests.live.acting.acts_of_pods import TERM, bind, carry_out
-from tests.live.api import Api
+from tests.live.api import AnswerError, Api, Object
 from tests.live.namespaces import create_namespace
 from tests.live.nodes import create_node
 from tests.live.pods import create_pod, node_of, nodes_by_pod, pods_path
+from tests.live.waiting import wait_until
 from tools.k8s.cluster import Cluster
 
 OTHER_UID = "00000000-0000-0000-0000-000000000000"
@@ -74,6 +75,75 @@ def test_a_gated_pod_is_not_bound(cluster: Cluster, api: Api, namespace: str) ->
     [outcome] = carry_out(cluster, [bind(pod, "n1")])
     assert outcome.result == "refused"
     assert nodes_by_pod(api, namespace) == {"gated": ""}
+
+
+def test_a_binding_that_an_admission_policy_refuses_is_refused_with_its_words(
+    cluster: Cluster, api: Api, namespace: str
+) -> None:
+    create_node(api, "n1")
+    pods = [create_pod(api, namespace, name) for name in ("allowed", "forbidden")]
+    path, policies = "/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicies"
+    bindings = "validatingadmissionpolicybindings"
+    for plural, body in ((policies, policy(namespace)), (bindings, policy_binding(namespace))):
+        api.create(f"{path}/{plural}", body)
+    try:
+        # A policy acts within a second of its creation.
+        wait_until(
+            "the policy acts", lambda: dry_run(api, namespace, "forbidden"), lambda c: c == 422
+        )
+        outcomes = carry_out(cluster, [bind(each, "n1") for each in pods])
+    finally:
+        api.delete(f"{path}/{policies}/{namespace}")
+        api.delete(f"{path}/{bindings}/{namespace}")
+    assert [each.result for each in outcomes] == ["done", "refused"]
+    assert "not on Thursdays" in outcomes[1].why
+
+
+def policy(name: str) -> Object:
+    """Return a policy that refuses to bind pods called forbidden."""
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["pods/binding"],
+    }
+    check = {"expression": "object.metadata.name != 'forbidden'", "message": "not on Thursdays"}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "matchConditions": [{"name": "here", "expression": f"request.namespace == '{name}'"}],
+            "validations": [check],
+        },
+    }
+
+
+def policy_binding(name: str) -> Object:
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": name, "validationActions": ["Deny"]},
+    }
+
+
+def dry_run(api: Api, namespace: str, name: str) -> int:
+    """Return the status code of a binding that changes nothing."""
+    body = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": name, "namespace": namespace},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"},
+    }
+    try:
+        api.request(
+            "POST", pods_path(namespace, name, "binding"), body=body, query={"dryRun": "All"}
+        )
+    except AnswerError as problem:
+        return problem.code
+    return 201
 
 
 def test_a_binding_whose_answer_is_late_ends_as_the_pod_shows(breakable_cluster: Cluster) -> None:

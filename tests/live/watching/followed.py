@@ -1,8 +1,9 @@
-"""Nodes and pods followed by reflectors beside a test: the facts, and what they add up to."""
+"""Objects followed by reflectors beside a test: the facts, and what they add up to."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -18,6 +19,7 @@ from tools.k8s.cluster import Cluster
 POD: GroupKind = ("", "Pod")
 NODE: GroupKind = ("", "Node")
 NODES = Resource(group="", version="v1", plural="nodes", is_namespaced=False)
+NODES_AND_PODS = {NODE: NODES, POD: PODS}
 
 
 class Followed:
@@ -27,8 +29,7 @@ class Followed:
         self.facts: list[tuple[GroupKind, ObjectFact]] = []
         self.freshness = Freshness(time.monotonic)
         self.freshness.require(frozenset())
-        self.was_stale = False
-        self._versions: dict[GroupKind, dict[str, str]] = {POD: {}, NODE: {}}
+        self._versions: defaultdict[GroupKind, dict[str, str]] = defaultdict(dict)
 
     def take(self, kind: GroupKind, fact: ObjectFact) -> None:
         """Apply a fact, as a reader of facts has to."""
@@ -53,8 +54,10 @@ class Followed:
 
 
 @asynccontextmanager
-async def following(cluster: Cluster) -> AsyncIterator[Followed]:
-    """Follow nodes and pods for the time of the block; no reflector may end before it."""
+async def following(
+    cluster: Cluster, resources: Mapping[GroupKind, Resource] = NODES_AND_PODS
+) -> AsyncIterator[Followed]:
+    """Follow these kinds for the time of the block; no reflector may end before it."""
     followed = Followed()
     async with open_session(cluster) as session:
         tasks = [
@@ -68,7 +71,7 @@ async def following(cluster: Cluster) -> AsyncIterator[Followed]:
                     random=lambda: 0.5,
                 ).run()
             )
-            for kind, resource in ((POD, PODS), (NODE, NODES))
+            for kind, resource in resources.items()
         ]
         try:
             yield followed

@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
+from fairlead.cluster.kubernetes.client.resource import Resource
 from tests.live.api import Api, Object
 from tests.live.etcd import compact
+from tests.live.installation import DEFINITIONS
 from tests.live.namespaces import create_namespace
 from tests.live.nodes import NODES, create_node
 from tests.live.pods import bind_pod, create_pod, pods_path
@@ -58,6 +60,54 @@ def test_the_facts_add_up_to_what_the_server_has(
             assert (followed.lists_of(POD), followed.lists_of(NODE)) == (1, 1)
 
     asyncio.run(story())
+
+
+def test_a_kind_is_followed_as_soon_as_its_crd_is_created(cluster: Cluster, api: Api) -> None:
+    """The server answers 404 at first and then, for a second, 429 to each list."""
+    gadget = ("followed.test.fairlead", "Gadget")
+    resource = Resource(group=gadget[0], version="v1", plural="gadgets", is_namespaced=False)
+    path = f"{DEFINITIONS}/gadgets.{gadget[0]}"
+    body = {"apiVersion": f"{gadget[0]}/v1", "kind": "Gadget", "metadata": {"name": "a"}}
+
+    async def story() -> None:
+        async with following(cluster, {gadget: resource}) as followed:
+            await asyncio.sleep(0.1)
+            assert followed.facts == []
+            api.create(DEFINITIONS, definition_of_gadgets(gadget[0]))
+            await eventually("Gadgets are listed", followed.freshness.are_all_listed)
+            api.create(resource.collection(), body)
+            await eventually(
+                "the Gadget is seen",
+                lambda: followed.versions(gadget).keys(),
+                lambda s: s == {"/a"},
+            )
+            assert followed.freshness.is_current()
+
+    try:
+        asyncio.run(story())
+    finally:
+        api.delete(path)
+
+
+def definition_of_gadgets(group: str) -> Object:
+    """Return a CRD that accepts everything."""
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object"}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"gadgets.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Cluster",
+            "names": {"kind": "Gadget", "plural": "gadgets"},
+            "versions": [version],
+        },
+    }
 
 
 @pytest.mark.parametrize("forgets", [False, True], ids=["with its history", "compacted"])
