@@ -1,7 +1,7 @@
 """``--diff``: one change of what is read, or two that are compared with each other."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import click
 
@@ -30,12 +30,17 @@ class Sides(NamedTuple):
     shards: ByShard[Both]
 
 
+class _Change(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == _UNCHANGED else super().convert(value, param, ctx)
+
+
 def diff_option(what: str) -> Callable[[Command], Command]:
     """Add ``--diff``, which shows *what*; the command is to be a `CommandWithDiff`."""
     return click.option(
         _OPTION,
         nargs=2,
-        type=click.Path(allow_dash=True),
+        type=_Change(allow_dash=True),
         metavar="[BEFORE] AFTER",
         help=f"Show {what} with only one of two sets of objects, or with one set applied to what "
         "else is read and without it.",

@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from fairlead.cli.input.options import Command, read_standard_input
+from fairlead.errors import Finding
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import LoadResult, load
 from fairlead.manifest.text.documents import Document, read_documents
@@ -88,7 +89,8 @@ class NamedInput:
             return load(self.names, **how)
         live = self.objects()
         found = load(self.names, made=live.documents, rules=live.rules, **how)
-        return msgspec.structs.replace(found, findings=(*live.findings, *found.findings))
+        own = tuple(map(_with_own_fix, found.findings))
+        return msgspec.structs.replace(found, findings=(*live.findings, *own))
 
     def objects(self) -> LiveObjects:
         """Return the objects of the cluster, read once; what is read is said."""
@@ -128,6 +130,17 @@ class NamedInput:
         if self._stdin is None and "-" in names:
             self._stdin = read_standard_input(names)
         return self._stdin or b""
+
+
+def _with_own_fix(finding: Finding) -> Finding:
+    """Say what to do with an object of a file that the cluster has already."""
+    if finding.code != "duplicate-object":
+        return finding
+    fix = (
+        "leave it out of the file, since -f adds what the cluster does not have; "
+        "fairlead plan --diff FILE shows what a change would do"
+    )
+    return msgspec.structs.replace(finding, fix=fix)
 
 
 def reads_input(command: Command) -> Command:
