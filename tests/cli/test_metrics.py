@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from fairlead.model.axes import QueueName
 from fairlead.store.file.usage_store import UsageStore
@@ -19,6 +20,7 @@ from fairlead.usage.entries import Capacity, Held
 from tests.cli.kueue_manifests import flavor, queue
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.run_cli import of_shard, run_cli
+from tests.cluster.kubernetes.canned_api import canned_api, status
 from tests.shared_folder import ROOT
 from tests.store.scraped import by_label, scraped
 
@@ -268,6 +270,24 @@ def test_the_files_are_read_for_every_scrape_and_a_mistake_in_them_is_survived(
     lines = log.read_text().splitlines()
     assert sum("metrics stay what they were" in line for line in lines) == 2
     assert lines[-1] == "the input can be read again"
+
+
+def test_a_cluster_is_read_for_every_scrape_and_its_absence_is_survived(tmp_path: Path) -> None:
+    share, log = "kai_queue_fair_share_gpu", tmp_path / "log"
+    objects = [each for text in CLUSTER for each in yaml.safe_load_all(text)]
+    with canned_api() as server:
+        server.put(*objects)
+        cluster = ("--kubeconfig", str(server.kubeconfig(tmp_path)))
+        with served(*cluster, log=log) as url:
+            assert by_label(scrape(url), share, "queue_name") == {"a": 9}
+            server.remove(objects[-1])  # the only pod
+            assert by_label(scrape(url), share, "queue_name") == {"a": 0}
+            server.play("/apis", (403, status(403, "Forbidden")))
+            text = scrape(url)
+            assert by_label(text, share, "queue_name") == {"a": 0}
+            assert scraped(text)["fairlead_input_errors"] == {(): 1}
+            server.put(objects[-1])
+            assert by_label(scrape(url), share, "queue_name") == {"a": 9}
 
 
 def test_a_store_that_cannot_be_read_any_more_is_survived_and_told_once(tmp_path: Path) -> None:

@@ -77,11 +77,11 @@ def test_answers_are_those_about_the_objects_that_kubectl_prints(
     tmp_path: Path,
 ) -> None:
     stored = store(policy)
-    kinds = sorted({each["kind"].lower() + "." + each["apiVersion"].rpartition("/")[0] for each in stored})
-    printed = tmp_path / "printed.json"
-    printed.write_text(
-        Kubectl(quiet_cluster)("get", "-A", "-o", "json", ",".join(k.rstrip(".") for k in kinds))
+    kinds = sorted(
+        {each["kind"].lower() + "." + each["apiVersion"].rpartition("/")[0] for each in stored}
     )
+    printed = tmp_path / "printed.json"
+    printed.write_text(Kubectl(quiet_cluster)("get", "-A", "-o", "json", ",".join(sorted(kinds))))
     for command in COMMANDS.values():
         same(run_cli(*command, *viewer), run_cli(*command, "-f", str(printed)))
 
