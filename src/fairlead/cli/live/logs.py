@@ -7,18 +7,22 @@ plan. More lines than that thread can write are dropped and counted.
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import copy
 from datetime import UTC, datetime
-from logging.handlers import QueueHandler, QueueListener
 from queue import Full, Queue
+from threading import Thread
 from typing import Any, Final, Literal, TextIO, TypeAlias
 
 LogForm: TypeAlias = Literal["text", "json"]
 
 FIELDS: Final = "fields"
 """The attribute of a log record that has what it says, by name, for programs."""
+LogLines: TypeAlias = "Queue[logging.LogRecord | None]"
+"""Records in their order; None is the end."""
 _MOST_LINES: Final = 10_000
-_LOG: Final = logging.getLogger(__name__)
+_ENDS_WITHIN_S: Final = 5.0  # a stream that hangs must not keep the process from ending
+_PLAIN: Final = logging.Formatter()
 
 
 def default_form(stream: TextIO) -> LogForm:
@@ -31,37 +35,60 @@ def logging_to(stream: TextIO, form: LogForm, *, is_verbose: bool) -> Iterator[N
     """Write what is logged to *stream* for the time of the block, with numbers if *is_verbose*."""
     writer = logging.StreamHandler(stream)
     writer.setFormatter(_JsonLines() if form == "json" else _Lines())
-    lines: Queue[logging.LogRecord] = Queue(_MOST_LINES)
-    handler, listener = _Handover(lines), QueueListener(lines, writer)
+    lines: LogLines = Queue(_MOST_LINES)
+    handler = _Handover(lines)
+    thread = Thread(target=_write, args=(lines, writer), name="log", daemon=True)
     root, own = logging.getLogger(), logging.getLogger("fairlead")
     levels = root.level, own.level
     root.setLevel(logging.WARNING)
     own.setLevel(logging.DEBUG if is_verbose else logging.INFO)
     root.addHandler(handler)
-    listener.start()
+    thread.start()
     try:
         yield
     finally:
         root.removeHandler(handler)
-        listener.stop()
         root.setLevel(levels[0])
         own.setLevel(levels[1])
-        if handler.dropped:
-            print(f"{handler.dropped} lines of the log were dropped", file=stream)
+        handler.say_what_was_dropped()
+        with suppress(Full):
+            lines.put(None, timeout=_ENDS_WITHIN_S)
+        thread.join(_ENDS_WITHIN_S)
 
 
-class _Handover(QueueHandler):
+def _write(lines: LogLines, writer: logging.Handler) -> None:
+    while (record := lines.get()) is not None:
+        writer.handle(record)
+
+
+class _Handover(logging.Handler):
     """Hands records over to the thread that writes them, and never waits for it."""
 
-    def __init__(self, lines: "Queue[logging.LogRecord]") -> None:
-        super().__init__(lines)
-        self.dropped = 0
+    def __init__(self, lines: LogLines) -> None:
+        super().__init__()
+        self._lines = lines
+        self._dropped = 0
 
-    def enqueue(self, record: logging.LogRecord) -> None:
+    def emit(self, record: logging.LogRecord) -> None:
+        # What the arguments are may change before the other thread looks.
+        fixed = copy(record)
+        fixed.msg, fixed.args = record.getMessage(), None
+        if record.exc_info:
+            fixed.exc_text = _PLAIN.formatException(record.exc_info)
+            fixed.exc_info = None
         try:
-            self.queue.put_nowait(record)
+            self._lines.put_nowait(fixed)
         except Full:
-            self.dropped += 1
+            self._dropped += 1
+
+    def say_what_was_dropped(self) -> None:
+        """Log how many lines were dropped, if any were, once there is room for it."""
+        if not self._dropped:
+            return
+        said = f"{self._dropped} lines of the log were dropped"
+        record = logging.LogRecord(__name__, logging.WARNING, "", 0, said, None, None)
+        with suppress(Full):
+            self._lines.put(record, timeout=_ENDS_WITHIN_S)
 
 
 class _Lines(logging.Formatter):
@@ -70,10 +97,8 @@ class _Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
-        return f"{at} {level}{record.getMessage()}" + self._traceback(record)
-
-    def _traceback(self, record: logging.LogRecord) -> str:
-        return f"\n{record.exc_text}" if record.exc_text else ""
+        traceback = f"\n{record.exc_text}" if record.exc_text else ""
+        return f"{at} {level}{record.getMessage()}{traceback}"
 
 
 class _JsonLines(logging.Formatter):
