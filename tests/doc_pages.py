@@ -10,7 +10,8 @@ Only fenced blocks count. What is run:
 
 The blocks of one page share a folder and the names that their Python defines, so that a
 tutorial can build on what it did before. ``<!-- not run: reason -->`` above a block
-exempts it. A page that shows a shell must do so in a ``console`` block.
+exempts it. A page that shows a shell must do so in a ``console`` block. One that says ``console
+live`` needs a cluster: the live tests run it.
 """
 
 import difflib
@@ -28,7 +29,7 @@ import msgspec
 RUN = frozenset({"console", "python"})
 SHELLS = frozenset({"", "bash", "sh", "shell", "zsh", "shell-session", "pycon", "py"})
 
-FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<language>[^\s`]*).*$")
+FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<language>[^\s`]*)(?P<more>.*)$")
 EXEMPTION = re.compile(r"<!--\s*not run:?(?P<reason>.*?)-->", re.DOTALL)
 PROMPT = "$ "
 CONTINUATION = "> "
@@ -46,11 +47,12 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     first: int
     lines: tuple[str, ...]
     exempt: bool
+    live: bool = False  # to be run on a cluster
 
     @property
     def runs(self) -> bool:
         """Whether the block is run, or only shown."""
-        return self.language in RUN and not self.exempt
+        return self.language in RUN and not self.exempt and not self.live
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +83,7 @@ def blocks(text: str) -> Iterator[Block]:
             first=number + 1,
             lines=tuple(line[indent:] for line in lines[number + 1 : end]),
             exempt=_is_exempt(lines, number),
+            live=opening["more"].split() == ["live"],
         )
         if block.language in SHELLS and not block.exempt:
             raise PageError(f"line {number + 1}: use ```console, ```python or ```text here")
