@@ -14,7 +14,7 @@ from tests.live.binaries import find_binaries
 from tests.live.fairlead_process import FairleadProcess
 from tests.live.installation import install_kinds, install_roles
 from tests.live.kubectl import Kubectl
-from tests.live.namespaces import create_namespace, remove_namespace
+from tests.live.namespaces import create_namespace, remove_all_namespaces, remove_namespace
 from tests.live.nodes import delete_all_nodes
 from tools.k8s.cluster import Cluster
 
@@ -58,10 +58,16 @@ def _second_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluste
 
 @pytest.fixture
 def breakable_cluster(_second_cluster: Cluster) -> Iterator[Cluster]:
-    """Gives a control plane whose servers a test may stop, kill and pause: all run now."""
+    """Gives a control plane whose servers a test may stop, kill and pause: all run now.
+
+    It has no nodes, and no namespaces of other tests.
+    """
     _second_cluster.ensure_running()
     yield _second_cluster
     _second_cluster.ensure_running()
+    admin = Api(_second_cluster)
+    remove_all_namespaces(admin)
+    delete_all_nodes(admin)
 
 
 def _prepare(started: Cluster, *, with_older_group: bool) -> None:
@@ -85,7 +91,7 @@ def kubectl(cluster: Cluster) -> Kubectl:
 
 
 @pytest.fixture
-def make_namespace(request: pytest.FixtureRequest, api: Api) -> Iterator[Callable[[str], str]]:
+def make_namespace(api: Api) -> Iterator[Callable[[str], str]]:
     """Gives a function that creates a namespace for the time of the test."""
     made: list[str] = []
 

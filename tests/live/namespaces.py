@@ -5,7 +5,9 @@ from itertools import count
 
 from tests.live.api import AnswerError, Api
 
+NAMESPACES = "/api/v1/namespaces"
 _numbers = count(1)
+_MADE_FOR_A_TEST = "test.fairlead/namespace"  # a label
 _EMPTIED = (
     ("apps/v1", "deployments"),
     ("scheduling.x-k8s.io/v1alpha1", "elasticquotas"),
@@ -19,9 +21,16 @@ def create_namespace(api: Api, words: str) -> str:
     """Create a namespace named after *words*, and return its name."""
     slug = re.sub(r"[^a-z0-9]+", "-", words.lower())[:40].strip("-")
     name = f"{slug}-{next(_numbers)}"
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    api.create("/api/v1/namespaces", body)
+    metadata = {"name": name, "labels": {_MADE_FOR_A_TEST: "yes"}}
+    api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
     return name
+
+
+def remove_all_namespaces(api: Api) -> None:
+    """Remove what `create_namespace` has created."""
+    for each in api.items(NAMESPACES, labelSelector=_MADE_FOR_A_TEST):
+        if each["metadata"].get("deletionTimestamp") is None:
+            remove_namespace(api, each["metadata"]["name"])
 
 
 def remove_namespace(api: Api, name: str) -> None:
@@ -30,16 +39,16 @@ def remove_namespace(api: Api, name: str) -> None:
     In a namespace that is terminating no controller can create pods again. The rest takes the
     namespace controller ten seconds, which no test waits for.
     """
-    if api.find(f"/api/v1/namespaces/{name}") is None:
+    if api.find(f"{NAMESPACES}/{name}") is None:
         return
-    api.delete(f"/api/v1/namespaces/{name}")
+    api.delete(f"{NAMESPACES}/{name}")
     for group_version, plural in _EMPTIED:
         try:
             api.delete(f"/apis/{group_version}/namespaces/{name}/{plural}")
         except AnswerError as problem:
             if problem.code != 404:  # the kind is not installed
                 raise
-    pods = f"/api/v1/namespaces/{name}/pods"
+    pods = f"{NAMESPACES}/{name}/pods"
     for pod in api.items(pods):
         if pod["metadata"].get("finalizers"):
             api.patch(f"{pods}/{pod['metadata']['name']}", {"metadata": {"finalizers": None}})
