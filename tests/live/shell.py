@@ -54,6 +54,5 @@ class Shell:
         for job in self.run("jobs -p"):
             if job.isdecimal():
                 self.run(f"kill -TERM {job}; wait {job}")
-        self._process.stdin.close()  # type: ignore[union-attr]
-        os.killpg(self._process.pid, signal.SIGTERM)
-        self._process.wait(10)
+        os.killpg(self._process.pid, signal.SIGKILL)  # bash ignores a polite end
+        self._process.communicate()
