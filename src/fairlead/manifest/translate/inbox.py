@@ -99,6 +99,10 @@ class Versions:
         del self._seen[key]
         return True
 
+    def forget(self, key: ObjectKey) -> None:
+        """Know nothing of an object any more; it may be seen again as it was."""
+        del self._seen[key]
+
     def _remember_gone(self, uid: str) -> None:
         if uid:
             self._gone[uid] = None
@@ -219,6 +223,12 @@ class Inbox:
         for key in self._versions.keys(group, kind):
             if key not in there and self._versions.lose_unlisted(key, listed_at):
                 self._drop(key)
+
+    def unserved(self, group: str, kind: str) -> None:
+        """Take in that no object of an API group and kind can be seen any more."""
+        for key in self._versions.keys(group, kind):
+            self._versions.forget(key)
+            self._drop(key)
 
     def put(self, found: Object, *, is_fault_new: bool = False) -> None:
         """Let *found* be the last valid version of an object.

@@ -134,6 +134,13 @@ class Translator:
         """
         self._inbox.listed(group, kind, documents, resource_version)
 
+    def unserved(self, group: str, kind: str) -> None:
+        """Take in that no object of an API group and kind can be seen any more.
+
+        Unlike objects that are gone, the same ones may be there again later.
+        """
+        self._inbox.unserved(group, kind)
+
     def look_again(self, workload: WorkloadName) -> None:
         """Compare a workload with its objects again when the state is settled next.
 

@@ -84,6 +84,8 @@ class Engine:
                     self.translator.changed(cluster_document(value))
                 case Gone(value):
                     self.translator.removed(cluster_document(value))
+                case Listed(kind, is_served=False):
+                    self.translator.unserved(*kind)
                 case Listed(kind, values, version):
                     self.translator.listed(*kind, map(cluster_document, values), version)
                 case Outcome():

@@ -58,6 +58,8 @@ class FollowedState:
                     translator.changed(cluster_document(found))
                 case Gone(found):
                     translator.removed(cluster_document(found))
+                case Listed((group, name), is_served=False):
+                    translator.unserved(group, name)
                 case Listed((group, name), objects, version):
                     documents = map(cluster_document, objects)
                     translator.listed(group, name, documents, version)

@@ -21,11 +21,16 @@ class Gone(msgspec.Struct, frozen=True):
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """These are all objects of a kind, as of one moment."""
+    """These are all objects of a kind, as of one moment.
+
+    Of a kind that is not served there are none to be seen. Once it is served again, the same
+    objects may be there: an API server that starts knows its CRDs later than itself.
+    """
 
     kind: GroupKind
     objects: list[Mapping]
     resource_version: str
+    is_served: bool = True
 
 
 ObjectFact: TypeAlias = Seen | Gone | Listed

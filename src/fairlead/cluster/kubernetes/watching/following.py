@@ -126,5 +126,5 @@ class Following:
         _LOG.warning("the API server does not serve %s any more", kind_title(*kind))
         self._followed.pop(kind).cancel()
         del self._absent[kind]
-        self._take(kind, Listed(kind, [], ""))
+        self._take(kind, Listed(kind, [], "", is_served=False))
         self._freshness.forget(kind)
