@@ -48,7 +48,8 @@ def read_node(top: Cursor, metadata: Metadata) -> NodeObject:
         message = "found neither allocatable nor capacity; the node offers nothing"
         top.warn(("status", "allocatable"), "missing-field", message, "add allocatable")
     taints = read_taints(spec, "taints")
-    is_cordoned = bool(spec.boolean("unschedulable", False))
+    # What deletes a node that is still there, for a finalizer's sake, moves its pods away.
+    is_cordoned = bool(spec.boolean("unschedulable", False)) or metadata.is_leaving
     is_ready = _is_ready(status)
     gpu_memory_mib = _gpu_memory_mib(top, metadata)
     offered = allocatable if status.has("allocatable") else capacity

@@ -123,3 +123,12 @@ def test_a_list_shows_what_a_broken_watch_did_not() -> None:
     led.relist(POD)
     assert led.places() == {"a/p": "n1 running"}
     assert led.decide() == ["bind a/q to n1"]
+
+
+def test_a_node_that_is_being_deleted_takes_no_pods() -> None:
+    """A finalizer keeps it until its machine is gone."""
+    led = LedEngine(node("n1", 4), quota("a", 8, 8), pod("a/p"))
+    gone = {"deletionTimestamp": "2023-11-14T22:14:00Z"}
+    led.server.update(node_key("n1"), lambda value: value["metadata"].update(gone))
+    led.deliver()
+    assert led.decide() == []

@@ -42,7 +42,7 @@ class LastSeen:
             self._cordoned.clear()
         for node in fact.objects if isinstance(fact, Listed) else (fact.object,):
             name = _name(node)
-            is_there = not isinstance(fact, Gone) and not _is_leaving(node)
+            is_there = not isinstance(fact, Gone)
             _put(self._ready, name, is_there and _is_ready(node))
             _put(self._cordoned, name, is_there and _is_cordoned(node))
 
@@ -66,7 +66,8 @@ def _is_leaving(each: Mapping) -> bool:
 
 
 def _is_cordoned(node: Mapping) -> bool:
-    return _mapping(node.get("spec")).get("unschedulable") is True
+    """Return whether a node takes no more pods, as for readers: one that is deleted does not."""
+    return _mapping(node.get("spec")).get("unschedulable") is True or _is_leaving(node)
 
 
 def _is_ready(node: Mapping) -> bool:
