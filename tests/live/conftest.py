@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.api import Api
+from tests.live.audited import denials
 from tests.live.binaries import find_binaries
 from tests.live.fairlead_process import FairleadProcess
 from tests.live.installation import install_kinds, install_roles
@@ -118,9 +119,11 @@ def start_fairlead(
     """Gives a function that starts `fairlead run` and waits until it is ready.
 
     Its arguments are those of the command, after `--policy elastic-quota --kubeconfig FILE
-    --listen 127.0.0.1:PORT`. At the end of the test each process has to end with 0 on SIGTERM.
+    --listen 127.0.0.1:PORT`. At the end of the test each process has to end with 0 on SIGTERM, and
+    the API server must have denied nothing to the user of any of them.
     """
     processes = request.node.stash.setdefault(_processes, [])
+    asked: dict[tuple[Cluster, str], int] = {}  # by which user where, after which size of the log
 
     def start(
         *arguments: str,
@@ -129,6 +132,7 @@ def start_fairlead(
         on: Cluster = cluster,
         is_awaited: bool = True,
     ) -> FairleadProcess:
+        asked.setdefault((on, user), on.audit_log.stat().st_size)
         name = f"fairlead-{len(processes) + 1}"
         kubeconfig = on.kubeconfig(user)
         process = FairleadProcess(name, tmp_path, kubeconfig, f"--policy={policy}", *arguments)
@@ -145,3 +149,5 @@ def start_fairlead(
         for process in processes:
             if process.exit_code is None:
                 process.kill()
+    for (where, user), after_bytes in asked.items():
+        assert denials(where, user, after_bytes) == []

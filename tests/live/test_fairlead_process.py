@@ -3,10 +3,12 @@
 import pytest
 
 from tests.live.api import Api
+from tests.live.audited import denials
 from tests.live.conftest import StartFairlead
 from tests.live.nodes import create_node
 from tests.live.pods import create_pod, nodes_by_pod, wait_until_bound, wait_until_running
 from tests.live.waiting import assert_stays
+from tools.k8s.cluster import Cluster
 
 
 def test_it_binds_a_pod_of_its_name_and_no_other_and_ends_with_0(
@@ -50,3 +52,14 @@ def test_an_end_that_was_not_asked_for_is_a_failure(
         process.wait_until_ready()
     with pytest.raises(AssertionError, match=r"ended unasked, with 2:\n(.*\n)*.*--no-such-option"):
         process.stop()
+
+
+def test_what_is_denied_to_a_user_is_found_in_the_audit_log(cluster: Cluster) -> None:
+    size = cluster.audit_log.stat().st_size
+    nobody = Api(cluster, "nobody")
+    for _ in range(2):
+        assert nobody.code_of("/apis/apps/v1/deployments") == 403
+    assert nobody.code_of("/metrics") == 403
+    assert nobody.code_of("/version") == 200
+    assert denials(cluster, "nobody", size) == ["get /metrics: 403", "list apps/deployments: 403"]
+    assert denials(cluster, "nobody", cluster.audit_log.stat().st_size) == []

@@ -28,17 +28,21 @@ class Request:
     path: str
 
 
-def read_audit(log: Path) -> list[Request]:
-    """Return all requests of an audit log, in the order in which they were answered."""
+def read_audit(log: Path, *, after_bytes: int = 0) -> list[Request]:
+    """Return the requests of an audit log, in the order in which they were answered.
+
+    *after_bytes*: only what was written since the log had that size.
+    """
     entries: dict[str, dict[str, Any]] = {}
-    for entry in _entries(log):
+    for entry in _entries(log, after_bytes):
         entries.pop(entry["auditID"], None)
         entries[entry["auditID"]] = entry
     return [_request(entry) for entry in entries.values()]
 
 
-def _entries(log: Path) -> Iterator[dict[str, Any]]:
+def _entries(log: Path, after_bytes: int) -> Iterator[dict[str, Any]]:
     with log.open("rb") as lines:
+        lines.seek(after_bytes)
         for line in lines:
             if line.endswith(b"\n"):  # else the server is still writing it, or was killed there
                 yield json.loads(line)
