@@ -50,16 +50,20 @@ class Admin:
             found: Object = json.loads(text)
             return found
 
-    async def create(self, path: str, body: Object) -> Object:
-        """Create an object, of which the kind may be quite new."""
+    async def ask_kind(self, method: str, path: str, body: Object | None = None) -> Object:
+        """Do as `ask`, of a kind that may be quite new, or not be served again yet."""
         async with asyncio.timeout(_FRESH_KIND_S):
             while True:
                 try:
-                    return await self.ask("POST", path, body)
+                    return await self.ask(method, path, body)
                 except RefusedError as refused:
                     if refused.code not in {404, 429}:
                         raise
                 await asyncio.sleep(0.05)
+
+    async def create(self, path: str, body: Object) -> Object:
+        """Create an object."""
+        return await self.ask_kind("POST", path, body)
 
     async def patch(self, path: str, body: Object) -> Object:
         """Merge *body* into an object."""
@@ -67,11 +71,17 @@ class Admin:
 
     async def items(self, path: str) -> list[Object]:
         """Return all objects of a collection, as they are now."""
-        return list((await self.ask("GET", path))["items"])
+        return list((await self.ask_kind("GET", path))["items"])
 
     async def delete_all(self, path: str) -> None:
         """Delete the objects of a collection of one namespace, at once."""
         await self.ask("DELETE", f"{path}?gracePeriodSeconds=0")
+
+
+def abandon(answer: aiohttp.ClientResponse) -> None:
+    """Break the connection of an endless answer; a polite end of it outlives the event loop."""
+    if answer.connection is not None and answer.connection.transport is not None:
+        answer.connection.transport.abort()
 
 
 @asynccontextmanager

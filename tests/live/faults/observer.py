@@ -7,14 +7,14 @@ server was started anew, the gap is counted, and a new list says what there is a
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from typing import Final
 
 import aiohttp
 
 from tests.live.api import Object
-from tests.live.faults.admin import Admin, RefusedError
+from tests.live.faults.admin import Admin, RefusedError, abandon
 from tests.live.faults.history import KINDS, Change, Fact, History, Picture
 
 _GONE: Final = 410
@@ -69,7 +69,7 @@ class Observer:
 
     async def list_all(self, kind: str) -> str:
         """Take the objects of one kind as they are; returns the version of the list."""
-        found = await self._admin.ask("GET", kind)
+        found = await self._admin.ask_kind("GET", kind)
         version = str(found["metadata"]["resourceVersion"])
         uids = {each["metadata"]["uid"] for each in found["items"]}
         for each in found["items"]:
@@ -84,10 +84,11 @@ class Observer:
         """Take in every change of one kind after *version*."""
         while True:
             try:
-                async for fact in self._changes(kind, version):
-                    version = str(fact.version)
-                    if fact.change != "listed":
-                        self._take(fact)
+                async with aclosing(self._changes(kind, version)) as changes:
+                    async for fact in changes:
+                        version = str(fact.version)
+                        if fact.change != "listed":
+                            self._take(fact)
             except _MissedError:
                 self.history.gaps += 1
                 version = await self._list_again(kind)
@@ -101,7 +102,7 @@ class Observer:
             except (aiohttp.ClientError, OSError, RefusedError):
                 await asyncio.sleep(_AGAIN_S)
 
-    async def _changes(self, kind: str, version: str) -> AsyncIterator[Fact]:
+    async def _changes(self, kind: str, version: str) -> AsyncGenerator[Fact, None]:
         """Yield the facts of one connection; a bookmark is one of no object."""
         query = {"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"}
         asked = self._admin.http.get(
@@ -111,12 +112,15 @@ class Observer:
             if answer.status == _GONE:
                 raise _MissedError
             answer.raise_for_status()
-            async for line in answer.content:
-                event = json.loads(line)
-                found: Object = event["object"]
-                if event["type"] == "ERROR":
-                    raise _MissedError
-                yield Fact(kind, _CHANGES.get(event["type"], "listed"), found)
+            try:
+                async for line in answer.content:
+                    event = json.loads(line)
+                    found: Object = event["object"]
+                    if event["type"] == "ERROR":
+                        raise _MissedError
+                    yield Fact(kind, _CHANGES.get(event["type"], "listed"), found)
+            finally:
+                abandon(answer)
 
     async def _versions(self, kind: str) -> dict[str, str]:
         return _versions(await self._admin.items(kind))

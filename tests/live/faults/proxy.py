@@ -18,6 +18,7 @@ from aiohttp import web
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
+from tests.live.faults.admin import abandon
 from tests.live.faults.fault import (
     DELAYS_S,
     EXPIRED,
@@ -156,6 +157,7 @@ class Proxy:
             _cut(request)
         finally:
             copying.cancel()
+            abandon(upstream)
             del self._watches[last]
         return answer
 
