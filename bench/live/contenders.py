@@ -1,5 +1,6 @@
 """The schedulers that are measured, and how each is started."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True):
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                env=_environment(),
             )
         try:
             yield RunningScheduler(process, log)
@@ -65,6 +67,11 @@ class RunningScheduler:
         if code is not None:
             lines = self._log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
             raise SchedulerEndedError("\n".join([f"the scheduler ended with {code}:", *lines]))
+
+
+def _environment() -> dict[str, str]:
+    """Let Python keep compiled files, as an installed package has them: 0.5 s less to start."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
 def versions(assets: Path) -> str:
