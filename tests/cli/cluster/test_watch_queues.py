@@ -1,13 +1,6 @@
 """``fairlead queues --watch``: a new answer when the cluster changes, until Ctrl-C."""
 
-import os
-import pty
-import select
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +8,9 @@ import yaml
 
 from tests.cli.manifests import NODE, kai_queue
 from tests.cli.run_cli import run_cli
+from tests.cli.watching import Watching
 from tests.cluster.kubernetes.canned_api import CannedApi, canned_api
 
-WITHIN_S = 30.0
 CLEARED = "\x1b[H\x1b[2J\x1b[3J"
 
 
@@ -27,39 +20,6 @@ def server() -> Iterator[CannedApi]:
     with canned_api() as api:
         api.put(*map(yaml.safe_load, (NODE, kai_queue("vision", quota=6))))
         yield api
-
-
-class Watching:
-    """A process that watches, and what it printed so far."""
-
-    def __init__(self, kubeconfig: Path, *, on_terminal: bool) -> None:
-        command = (sys.executable, "-m", "fairlead", "queues", "--watch")
-        self.output, theirs = pty.openpty() if on_terminal else os.pipe()
-        self.process = subprocess.Popen(
-            [*command, "--kubeconfig", str(kubeconfig)],
-            stdin=subprocess.DEVNULL,
-            stdout=theirs,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(theirs)
-        self.printed = ""
-
-    def until(self, is_enough: Callable[[str], bool]) -> str:
-        """Return what was printed as soon as it is enough."""
-        deadline = time.monotonic() + WITHIN_S
-        while not is_enough(self.printed):
-            left_s = deadline - time.monotonic()
-            readable, _, _ = select.select([self.output], [], [], max(0.0, left_s))
-            assert readable, f"not printed in time; so far:\n{self.printed}"
-            self.printed += os.read(self.output, 65536).decode()
-        return self.printed
-
-    def end(self) -> int:
-        """Press Ctrl-C, and return the exit code."""
-        self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(WITHIN_S)
-        os.close(self.output)
-        return code
 
 
 @pytest.mark.usefixtures("ctrl_c_is_heard")
