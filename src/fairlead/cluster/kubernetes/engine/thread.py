@@ -80,35 +80,38 @@ class EngineThread:
         failure: BaseException | None = None
         try:
             while not self._is_stopping:
-                self._turn()
+                nap_s = self.turn()
+                if nap_s:
+                    self._mailbox.wait(nap_s)
         except BaseException as problem:  # noqa: BLE001  the process ends, and says why
             failure = problem
         self._surroundings.ended(failure)
 
-    def _turn(self) -> None:
-        """Take in what came, then plan if it is due."""
+    def turn(self) -> float:
+        """Take in what came, then plan if it is due; returns for how long to await mail, in s.
+
+        0: there may be more to do at once.
+        """
         self.beat_s = time.monotonic()
         engine, now_ms = self._engine, self._now_ms()
         engine.take(self._mailbox.take(), now_ms)
         self._look_for_overdue(now_ms)
         if self._plan_if_due(now_ms):
-            return  # there may be more at once
+            return 0.0
         self._surroundings.rested(engine, now_ms)
-        self._mailbox.wait(self._nap_s())
+        return self._nap_s()
 
     def _nap_s(self) -> float:
         state = self._engine.state
         next_ms = self._pacing.next_ms(state.moment, is_waiting=state.has_waiting())
-        if next_ms is None or self._surroundings.hindrance():
-            return _LONGEST_NAP_S
+        if next_ms is None or not self._may_plan():
+            return _LONGEST_NAP_S  # outcomes wake the thread, so that it sees when fewer binds wait
         return min(_LONGEST_NAP_S, max(0.001, (next_ms - self._now_ms()) / 1000))
 
     def _plan_if_due(self, now_ms: int) -> bool:
         """Plan, unless that is not due or not possible; returns whether more is due at once."""
         engine, pacing = self._engine, self._pacing
-        if self._surroundings.hindrance():
-            return False
-        if self._surroundings.waiting_binds() > MOST_WAITING_BINDS:
+        if not self._may_plan():
             return False
         due = pacing.due(engine.state.moment, now_ms, is_waiting=engine.state.has_waiting())
         if due is None:
@@ -125,14 +128,21 @@ class EngineThread:
         self._failures = 0
         took_s = time.perf_counter() - began_s
         is_news = self._take_late_mail(now_ms)
+        if self._is_stopping:
+            return False
         carried = engine.carry_out(plan, now_ms)
-        may_differ = plan.is_cut or is_news or bool(carried.batches or carried.overtaken)
+        # What is overtaken by no news would be so again: that waits for another change.
+        may_differ = is_news or bool(carried.batches)
         release_ms = engine.executor.next_release_ms(now_ms)
         pacing.planned(plan, due, engine.state.moment, release_ms, may_differ=may_differ)
         if carried.batches:
             self._surroundings.submit(carried.batches)
         self._surroundings.planned(engine, plan, carried, took_s)
         return may_differ
+
+    def _may_plan(self) -> bool:
+        surroundings = self._surroundings
+        return not surroundings.hindrance() and surroundings.waiting_binds() <= MOST_WAITING_BINDS
 
     def _take_late_mail(self, now_ms: int) -> bool:
         """Take in what came while a plan was made; returns whether it changed the state."""
