@@ -29,6 +29,7 @@ COMMANDS = {
     "usage": "fairlead.cli.usage.command",
     "metrics": "fairlead.cli.metrics",
     "run": "fairlead.cli.live.run",
+    "doctor": "fairlead.cli.live.doctor",
     "deploy": "fairlead.cli.live.deploy",
     "completion": "fairlead.cli.completion",
 }
@@ -44,7 +45,8 @@ SUMMARIES = {
     "compare": "Compare simulations of the same work under different rules or settings.",
     "usage": "Show, change, export or import the recorded usage.",
     "metrics": "Print or serve metrics for Prometheus, under the names that dashboards know.",
-    "run": "Schedule a live Kubernetes cluster.",
+    "run": "Schedule a live Kubernetes cluster, or compare with the scheduler that does.",
+    "doctor": "Say what stands in the way of scheduling a cluster, each with its cure.",
     "deploy": "Print the YAML that installs Fairlead into a Kubernetes cluster.",
     "completion": "Print the completion script for your shell.",
 }
@@ -57,6 +59,7 @@ Examples:
   fairlead queues -f cluster/ --capacity gpu=64
   fairlead plan -f cluster/
   fairlead explain research -f cluster/
+  fairlead queues --context prod
   kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead queues -f -
 """
 
@@ -95,7 +98,7 @@ PRODUCTS = [each.product for each in RULE_SETS.values()]
 HELP = f"""Share a cluster fairly: who gets what, why, and what happens if you change it.
 
 Fairlead reads the queue objects you already have ({", ".join(PRODUCTS[:-1])} or {PRODUCTS[-1]}),
-unchanged, from files, folders or standard input.
+unchanged, from files, folders, standard input or a running cluster.
 """
 
 

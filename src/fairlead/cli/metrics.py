@@ -35,6 +35,7 @@ Examples:
   fairlead metrics -f cluster/
   fairlead metrics -f cluster/ --usage --listen 9464
   fairlead metrics -f cluster/ --listen 0.0.0.0:9464
+  fairlead metrics -A --listen 9464
 """
 LOOPBACK: Final = "127.0.0.1"
 MAX_PORT: Final = 65535

@@ -37,6 +37,7 @@ Examples:
   fairlead explain cohort/all -f cluster/ -o json
   fairlead explain pod/team-vision/detector-0 -f cluster/
   fairlead explain node/gpu-1 -f cluster/
+  fairlead explain detector --context prod -n team-vision
 """
 
 

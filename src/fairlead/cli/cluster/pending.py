@@ -23,6 +23,7 @@ Examples:
   fairlead pending team-vision/jobs -f cluster/
   fairlead pending job/team-vision/train -f cluster/
   fairlead pending vision -f cluster/ --limit 10 --offset 20 -o json
+  fairlead pending jobs --context prod -n team-vision
 """
 
 

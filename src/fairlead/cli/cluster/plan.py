@@ -51,6 +51,8 @@ Examples:
   fairlead plan -f cluster/ --now 2026-11-16T09:00:00Z
   fairlead plan -f cluster/ --shard gpu-pool
   fairlead plan -f cluster/ --diff old-queues.yaml new-queues.yaml
+  fairlead plan --context prod
+  fairlead plan --context prod --diff change.yaml
   kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead plan -f - -o json
 """
 

@@ -64,10 +64,10 @@ Examples:
   fairlead queues -f queues.yaml --capacity gpu=100,cpu=800,memory=4Ti -o wide
   fairlead queues -f cluster/ --usage
   fairlead queues -f nodes.yaml --diff old/ new/
-  fairlead queues --context prod
-  fairlead queues -A --watch
-  fairlead queues --context prod --diff change.yaml
   fairlead queues -f share-simulation.json -o json
+  fairlead queues --context prod
+  fairlead queues --context prod --diff change.yaml
+  fairlead queues -A --watch
 """
 
 

@@ -110,6 +110,7 @@ Examples:
   fairlead validate -f queues.yaml -f nodes.yaml --strict
   fairlead validate scenario.yaml
   kubectl get clusterqueues,cohorts -o yaml | fairlead validate -f - -o json
+  fairlead validate --context prod
 """
 
 

@@ -42,8 +42,8 @@ def diff_option(what: str) -> Callable[[Command], Command]:
         nargs=2,
         type=_Change(allow_dash=True),
         metavar="[BEFORE] AFTER",
-        help=f"Show {what} with only one of two sets of objects, or with one set applied to what "
-        "else is read and without it.",
+        help=f"Show {what} with only one of two sets of objects, each applied to what else is "
+        "read; with AFTER alone, with it and without it.",
     )
 
 
