@@ -224,13 +224,14 @@ def read_retry_after(header: str, sent: str, now: datetime) -> int | None:
     """
     if header.isascii() and header.isdecimal():
         return int(header[:9])
-    until = _date(header)
+    until = read_date(header)
     if until is None:
         return None
-    return max(0, round((until - (_date(sent) or now)).total_seconds()))
+    return max(0, round((until - (read_date(sent) or now)).total_seconds()))
 
 
-def _date(text: str) -> datetime | None:
+def read_date(text: str) -> datetime | None:
+    """Return the moment that a header names, or None if it names none."""
     try:
         found = parsedate_to_datetime(text)
     except ValueError:

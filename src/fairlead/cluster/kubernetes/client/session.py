@@ -29,6 +29,7 @@ from fairlead.cluster.kubernetes.client.errors import (
     TooLongAnswerError,
     UnreadableAnswerError,
     answer_error,
+    read_date,
     read_retry_after,
     shown,
 )
@@ -96,6 +97,18 @@ class Session:
         with _explained(exchange, deadline_s):
             async with asyncio.timeout(deadline_s), self._answered(exchange) as response:
                 return await self._whole_body(exchange, response)
+        raise AssertionError("an exchange ends in an answer or an error")
+
+    async def server_time(self) -> datetime | None:
+        """Return the time of the server, in whole seconds; None: it does not say it.
+
+        Raises ApiError as `ask` does.
+        """
+        exchange = _Exchange("GET", "/version", ())
+        with _explained(exchange, self._deadline_s):
+            async with asyncio.timeout(self._deadline_s), self._answered(exchange) as response:
+                await self._whole_body(exchange, response)
+                return read_date(response.headers.get("Date", ""))
         raise AssertionError("an exchange ends in an answer or an error")
 
     @asynccontextmanager
