@@ -15,6 +15,7 @@ from tests.live.binaries import find_binaries
 from tests.live.fairlead_process import FairleadProcess
 from tests.live.installation import install_kinds, install_roles
 from tests.live.kubectl import Kubectl
+from tests.live.leases import release_lease
 from tests.live.namespaces import create_namespace, remove_all_namespaces, remove_namespace
 from tests.live.nodes import delete_all_nodes
 from tools.k8s.cluster import Cluster
@@ -118,6 +119,7 @@ def start_fairlead(
 ) -> Iterator[StartFairlead]:
     """Gives a function that starts `fairlead run` and waits until it is ready.
 
+    The first process of a test finds a Lease that was released.
     Its arguments are those of the command, after `--policy elastic-quota --kubeconfig FILE
     --listen 127.0.0.1:PORT`. At the end of the test each process has to end with 0 on SIGTERM, and
     the API server must have denied nothing to the user of any of them.
@@ -132,6 +134,8 @@ def start_fairlead(
         on: Cluster = cluster,
         is_awaited: bool = True,
     ) -> FairleadProcess:
+        if not any(each is on for each, _ in asked):
+            release_lease(Api(on))
         asked.setdefault((on, user), on.audit_log.stat().st_size)
         name = f"fairlead-{len(processes) + 1}"
         kubeconfig = on.kubeconfig(user)

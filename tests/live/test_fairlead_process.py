@@ -15,7 +15,7 @@ def test_it_binds_a_pod_of_its_name_and_no_other_and_ends_with_0(
     api: Api, namespace: str, start_fairlead: StartFairlead
 ) -> None:
     create_node(api, "n1")
-    process = start_fairlead("--no-leader-elect")
+    process = start_fairlead()
     create_pod(api, namespace, "other", scheduler="another")
     create_pod(api, namespace, "ours")
     wait_until_bound(api, namespace, "ours")
