@@ -79,7 +79,8 @@ def _read_image(_context: click.Context, _option: click.Parameter, text: str) ->
     callback=_reads_name(MAX_SCHEDULER_NAME),
     default=DEFAULT_SCHEDULER_NAME,
     show_default=True,
-    help="Which pods to schedule: their schedulerName. Objects are named after it.",
+    help="Which pods to schedule: their schedulerName. Objects are named after it. A shadow looks "
+    "by default at pods of the scheduler whose objects it reads.",
 )
 @click.option(
     "--image",

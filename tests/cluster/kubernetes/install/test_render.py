@@ -127,9 +127,6 @@ def test_the_choices_of_an_installation_reach_its_deployment() -> None:
     container = spec["template"]["spec"]["containers"][0]
     assert spec["replicas"] == 3
     assert container["image"] == "registry.example/f:2"
-    assert "--scheduler-name=night" in container["args"]
-    watching = one(Installation(is_shadow=True, policy="kai"), "Deployment")
-    assert "--policy=kai" in watching["spec"]["template"]["spec"]["containers"][0]["args"]
 
 
 def test_the_default_image_is_of_this_version() -> None:
@@ -137,12 +134,30 @@ def test_the_default_image_is_of_this_version() -> None:
     assert container["image"] == DEFAULT_IMAGE == f"fairlead:{__version__}"
 
 
-def test_the_arguments_of_the_container_are_those_of_the_command() -> None:
-    container = one(DEFAULT, "Deployment")["spec"]["template"]["spec"]["containers"][0]
-    name, *arguments = container["args"]
+def arguments(installation: Installation) -> list[str]:
+    container = one(installation, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    name, *given = map(str, container["args"])
     assert name == "run"
-    read = run.make_context("run", arguments)
-    assert read.params["scheduler_name"] == "fairlead"
+    return given
+
+
+@pytest.mark.parametrize(
+    ("installation", "policy", "scheduler"),
+    [
+        (DEFAULT, "elastic-quota", "fairlead"),
+        (OTHER, "elastic-quota", "night"),
+        (SHADOW, "elastic-quota", None),  # that of the scheduler whose objects it reads
+        (Installation(is_shadow=True, policy="kueue"), "kueue", None),
+        (Installation(is_shadow=True, policy="kai", scheduler_name="my-kai"), "kai", "my-kai"),
+    ],
+)
+def test_the_arguments_of_the_container_are_those_of_the_command(
+    installation: Installation, policy: str, scheduler: str | None
+) -> None:
+    read = run.make_context("run", arguments(installation)).params
+    assert (read["policy"], read["scheduler_name"]) == (policy, scheduler)
+    assert read["shadow"] is installation.is_shadow
+    assert read["listen"] == ("0.0.0.0", 9464)
 
 
 def test_the_fence_names_the_account_and_the_lease_of_its_scheduler() -> None:

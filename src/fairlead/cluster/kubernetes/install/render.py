@@ -26,6 +26,7 @@ MAX_SCHEDULER_NAME: Final = 63 - len("fairlead--scheduler")
 
 _KUSTOMIZATION: Final = "kustomization.yaml"
 _OBJECT_NAMES: Final = re.compile(r"\bfairlead-(?=(?:scheduler|shadow|viewer|fence)\b)")
+_SHADOW_FLAG: Final = "            - --shadow\n"
 # The name of the scheduler stands in a label, in an argument, and as the name of its Lease.
 _SCHEDULER_NAMES: Final = re.compile(
     r"(app\.kubernetes\.io/instance: |--scheduler-name=|resourceNames: \[|^    name: )"
@@ -93,6 +94,9 @@ def _named(text: str, wanted: Installation) -> str:
     prefix = "fairlead-" if name == DEFAULT_SCHEDULER_NAME else f"fairlead-{name}-"
     text = _SCHEDULER_NAMES.sub(rf"\g<1>{name}", text)
     text = _OBJECT_NAMES.sub(prefix, text)
+    if wanted.is_shadow and name != DEFAULT_SCHEDULER_NAME:
+        # By default it looks at pods of the scheduler whose objects it reads.
+        text = text.replace(_SHADOW_FLAG, f"{_SHADOW_FLAG}            - --scheduler-name={name}\n")
     for default, chosen in (
         (DEFAULT_NAMESPACE, wanted.namespace),
         (f"image: {DEFAULT_IMAGE}", f"image: {wanted.image}"),
