@@ -1,6 +1,7 @@
 """Definitions of the peers' kinds, as far as an API server needs them to take any object of one.
 
-Which kinds there are is what the readers of manifests know; what is in them is not checked.
+Which kinds there are is what the readers of manifests know, and what pages show beside; what is in
+them is not checked.
 """
 
 from typing import Final
@@ -10,6 +11,7 @@ from tests.live.api import Object
 
 _DEFINED_ELSEWHERE: Final = frozenset({"scheduling.x-k8s.io"})  # in deploy/
 _NO_API_GROUP: Final = frozenset({"config.kueue.x-k8s.io"})
+_ON_PAGES: Final = {("monitoring.coreos.com", "ServiceMonitor"): ("v1",)}
 _CLUSTER_SCOPED: Final = frozenset(
     {
         ("scheduling.run.ai", "Queue"),
@@ -24,14 +26,15 @@ _CLUSTER_SCOPED: Final = frozenset(
 
 
 def definitions_of_peers() -> list[Object]:
-    """Return a CRD for every kind that we read, if neither an API server nor deploy/ has it."""
-    return [
-        _definition(group, kind, known.versions)
+    """Return a CRD for every kind that we name, if neither an API server nor deploy/ has it."""
+    read = {
+        (group, kind): known.versions
         for (group, kind), known in KINDS.items()
         if "." in group
         and not group.endswith(".k8s.io")
         and group not in (_DEFINED_ELSEWHERE | _NO_API_GROUP)
-    ]
+    }
+    return [_definition(*kind, versions) for kind, versions in {**read, **_ON_PAGES}.items()]
 
 
 def _definition(group: str, kind: str, versions: tuple[str, ...]) -> Object:
