@@ -192,9 +192,9 @@ def test_a_server_that_refuses_every_write_is_not_flooded() -> None:
 
 
 LOST = {
-    "the lease has the holder other in term 6": lease("other", 6, version="9"),
-    "the lease has the holder me in term 7": lease("me", 7, version="9"),
-    "the lease has no holder in term 5": lease("", 5, version="9"),
+    "another replica, other, has taken the lease": lease("other", 6, version="9"),
+    "the lease names the term me/7, not me/5": lease("me", 7, version="9"),
+    "the holder was removed from the lease": lease("", 5, version="9"),
     "the lease was deleted": None,
 }
 

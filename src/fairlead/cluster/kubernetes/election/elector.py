@@ -162,8 +162,7 @@ class Elector:
         if found is None or found.uid != held.uid:
             self.end("the lease was deleted")
         elif str(found) != str(held):
-            holder = f"the holder {found.holder}" if found.holder else "no holder"
-            self.end(f"the lease has {holder} in term {found.transitions}")
+            self.end(_why_lost(held, found))
         else:
             self._held = found
             self._ask(self._renewed(found), now_s)
@@ -191,3 +190,11 @@ class Elector:
 
     def _ask(self, request: Read | Write, due_s: float) -> None:
         self.request, self.due_s = request, due_s
+
+
+def _why_lost(held: Lease, found: Lease) -> str:
+    if not found.holder:
+        return "the holder was removed from the lease"
+    if found.holder != held.holder:
+        return f"another replica, {found.holder}, has taken the lease"
+    return f"the lease names the term {found}, not {held}"
