@@ -10,6 +10,7 @@ from tests.cluster.kubernetes.election.lease_server import LeaseServer
 
 DURATIONS = Durations(act_s=5)
 GIVEN_UP_S = 5.0  # a request without an answer
+LOOKS = 4  # at whether acts may begin, in each step of time
 
 
 class Sent(msgspec.Struct, eq=False):
@@ -40,9 +41,6 @@ class Candidate:
     def local_s(self, now_s: float) -> float:
         return self._offset_s + self.rate * now_s
 
-    def _global_s(self, local_s: float) -> float:
-        return (local_s - self._offset_s) / self.rate
-
     def may_act(self, now_s: float) -> bool:
         """Return what the network's thread would be told now."""
         if not self.is_alive or self.is_stopping:
@@ -51,22 +49,21 @@ class Candidate:
 
     def note_acts(self, from_s: float, to_s: float) -> None:
         """Note when acts may be on their way that began between *from_s* and *to_s*."""
-        standing = self.elector.standing
-        if not standing.term or not self.is_alive or self.is_stopping:
-            return
-        last_s = standing.renewed_s + DURATIONS.renew_deadline_s - DURATIONS.act_s
-        begin_s = max(from_s, self._global_s(standing.acts_from_s))
-        end_s = min(to_s, self._global_s(last_s))
-        if begin_s > end_s:
-            return
-        self.terms.add(standing.term)
-        ended_s = end_s + DURATIONS.act_s / self.rate
-        if self.acts and begin_s <= self.acts[-1][1]:
-            begin_s, _ = self.acts.pop()
-        self.acts.append((begin_s, ended_s))
+        for part in range(LOOKS + 1):
+            now_s = from_s + (to_s - from_s) * part / LOOKS
+            if not self.may_act(now_s):
+                continue
+            self.terms.add(self.elector.standing.term)
+            begun_s = now_s
+            if self.acts and now_s <= self.acts[-1][1]:
+                begun_s, _ = self.acts.pop()
+            self.acts.append((begun_s, now_s + DURATIONS.act_s / self.rate))
 
-    def have_acts_ended(self, now_s: float) -> bool:
-        return not self.acts or self.acts[-1][1] < now_s
+    def is_ready_to_resign(self, now_s: float) -> bool:
+        """Return whether the process stops, and its acts have ended."""
+        have_acts_ended = not self.acts or self.acts[-1][1] < now_s
+        is_asked = self.is_stopping and not self.elector.is_resigning
+        return is_asked and have_acts_ended and self.on_its_way is None
 
     def send(self, now_s: float) -> None:
         """Send what is due."""

@@ -81,12 +81,9 @@ class Replicas:
             self.server.annotate()
 
     def a_process_is_asked_to_stop(self, number: int) -> None:
+        """It begins no act any more, and releases the Lease when those on their way have ended."""
         for each in _picked(self._running(), number):
             each.is_stopping = True
-
-    def a_process_whose_acts_have_ended_releases_the_lease(self, number: int) -> None:
-        for each in _picked(self._stopped(), number):
-            each.elector.resign(each.local_s(self.now_s))
 
     def a_process_is_killed(self, number: int) -> None:
         for each in _picked(self._running(), number):
@@ -99,6 +96,8 @@ class Replicas:
             for each in self._running():
                 if each.elector.is_over:
                     self._replace(each)
+                elif each.is_ready_to_resign(self.now_s):
+                    each.elector.resign(each.local_s(self.now_s))
                 elif each in cut_off:
                     each.send(self.now_s)
                     each.receive(self.now_s)
@@ -162,15 +161,6 @@ class Replicas:
     def _waiting(self) -> list[Candidate]:
         return [each for each in self._running() if each.on_its_way is not None]
 
-    def _stopped(self) -> list[Candidate]:
-        """Return what can release the Lease now."""
-        return [
-            each
-            for each in self._running()
-            if each.is_stopping and each.have_acts_ended(self.now_s)
-            if each.on_its_way is None and not each.elector.is_over
-        ]
-
     def _unanswered(self) -> list[Sent]:
         """Return the requests that may reach the server now, long given up or not."""
         on_their_way = [sent for each in self.candidates for sent in (each.on_its_way, *each.late)]
@@ -194,7 +184,6 @@ HAPPENINGS: tuple[Callable[[Replicas, int], None], ...] = (
     Replicas.a_person_removes_the_holder,
     Replicas.a_person_annotates_the_lease,
     Replicas.a_process_is_asked_to_stop,
-    Replicas.a_process_whose_acts_have_ended_releases_the_lease,
     Replicas.a_process_is_killed,
 )
 happenings = st.tuples(st.sampled_from(HAPPENINGS), st.integers(0, 9))
