@@ -85,6 +85,9 @@ def test_kai_beside_a_scheduler_that_binds_one_pod_too_many(shadowed: Shadowed) 
     (difference,) = found["differences"]
     assert difference["pod"] == "dictation-5"
     assert "too little free nvidia.com/gpu" in difference["reason"]
+    metrics = shadowed.process.get("/metrics")[1]
+    assert 'fairlead_shadow_alike_total{act="started"} 8.0' in metrics
+    assert 'fairlead_shadow_different_total{act="started"} 1.0' in metrics
     table = shadowed.table()
     assert "started by both: 8, 8 of them on the same node" in table
     assert "started by it only  dictation-5" in table

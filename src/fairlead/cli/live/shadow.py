@@ -14,8 +14,9 @@ from fairlead.cluster.kubernetes.shadow.comparison import Comparison
 from fairlead.cluster.kubernetes.shadow.live_shadow import LiveShadow
 from fairlead.manifest.text.documents import Document
 from fairlead.policy.contract import PolicyName
-from fairlead.web.live_pages import json_answer
+from fairlead.web.live_pages import json_answer, metrics_answer
 from fairlead.web.page_server import Pages
+from fairlead.web.shadow_metrics import ShadowMetrics
 
 
 class ShadowPage:
@@ -45,10 +46,13 @@ async def run_shadow(
 ) -> None:
     """Compare until *stop* is set, then print what was found."""
     shadow = LiveShadow(access, policy, given)
-    page = ShadowPage(running)
-    pages: Pages = {"/shadow": lambda: json_answer(page.text)}
+    page, metrics = ShadowPage(running), ShadowMetrics()
+    pages: Pages = {
+        "/metrics": lambda: metrics_answer(metrics.text),
+        "/shadow": lambda: json_answer(page.text),
+    }
     try:
         async with serving(listen, shadow, pages):
-            await shadow.run(stop, [page])
+            await shadow.run(stop, [page, metrics])
     finally:
         click.echo(shadow_table(shadow.comparison, running), nl=False)
