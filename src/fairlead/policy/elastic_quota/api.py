@@ -11,6 +11,7 @@ from typing import Final
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Evict, Wait
 from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.incremental.published_usage import PublishedUsage
 from fairlead.policy.elastic_quota.incremental.state import IncrementalState
 from fairlead.policy.elastic_quota.incremental.unschedulable import UnschedulableCache
 from fairlead.policy.elastic_quota.planning_context import PlanningContext
@@ -58,6 +59,7 @@ __all__ = [
     "PlanReplay",
     "PlanningContext",
     "PodPreemption",
+    "PublishedUsage",
     "candidate_scope",
     "keeps_min",
     "node_defects",

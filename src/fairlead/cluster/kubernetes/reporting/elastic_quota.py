@@ -16,36 +16,50 @@ from fairlead.manifest.elastic_quota.objects import ElasticQuotaObject
 from fairlead.model.axes import QueueName
 from fairlead.model.quantity import format_amount
 from fairlead.model.queue import ElasticQuota
-from fairlead.policy.elastic_quota.api import ElasticShares, published_used
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.api import ElasticShares, PublishedUsage
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 _VERSION: Final = "v1alpha1"
 _PLURAL: Final = "elasticquotas"
 
 
-def statuses(engine: Engine) -> list[ObjectStatus]:
-    """Return the status of each quota that counts. Cost: all pods."""
-    state, settings = engine.state, engine.settings
-    assert isinstance(settings, ElasticQuotaSettings), "the state is of these rules"
-    running, shares = published_used(state), ElasticShares(state, settings)
-    resources = [axis.resource for axis in state.axes.axes]
-    scheduled = {row.queue: dict(zip(resources, row.used, strict=True)) for row in shares.rows()}
-    found = []
-    for each in sorted(engine.translator.mirror.of(ElasticQuotaObject).values(), key=_name):
-        queue = QueueName(each.namespace)
-        if queue not in running or not _counts(engine, each):
-            continue
-        used = running[queue]
-        held = {name: amount for name, amount in scheduled[queue].items() if amount or name in used}
-        found.append(
-            ObjectStatus(
-                resource=Resource(group=each.group, version=_VERSION, plural=_PLURAL),
-                namespace=each.namespace,
-                name=each.name,
-                status={"used": _quantities(used), "scheduled": _quantities(held)},
+class Statuses:
+    """The statuses of quotas, from one look to the next."""
+
+    def __init__(self) -> None:
+        """Begin with nothing looked at."""
+        self._published: PublishedUsage | None = None
+
+    def of(self, engine: Engine) -> list[ObjectStatus]:
+        """Return the status of each quota that counts. Cost: the pods that changed; quotas."""
+        state, settings = engine.state, engine.settings
+        assert isinstance(settings, ElasticQuotaSettings), "the state is of these rules"
+        running, shares = self._running(state), ElasticShares(state, settings)
+        resources = [axis.resource for axis in state.axes.axes]
+        rows = shares.rows()
+        scheduled = {row.queue: dict(zip(resources, row.used, strict=True)) for row in rows}
+        found = []
+        for each in sorted(engine.translator.mirror.of(ElasticQuotaObject).values(), key=_name):
+            queue = QueueName(each.namespace)
+            if queue not in running or not _counts(engine, each):
+                continue
+            used, held = running[queue], scheduled[queue]
+            held = {name: amount for name, amount in held.items() if amount or name in used}
+            found.append(
+                ObjectStatus(
+                    resource=Resource(group=each.group, version=_VERSION, plural=_PLURAL),
+                    namespace=each.namespace,
+                    name=each.name,
+                    status={"used": _quantities(used), "scheduled": _quantities(held)},
+                )
             )
-        )
-    return found
+        return found
+
+    def _running(self, state: ClusterState) -> dict[QueueName, dict[str, int]]:
+        if self._published is None or self._published.state is not state:
+            self._published = PublishedUsage(state)
+        return self._published.used()
 
 
 def _name(quota: ElasticQuotaObject) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from fairlead.cluster.kubernetes.reporting.reports import (
     Subject,
     event_name,
 )
-from fairlead.cluster.kubernetes.reporting.rule_sets import object_statuses
+from fairlead.cluster.kubernetes.reporting.rule_sets import ObjectStatuses
 from fairlead.cluster.kubernetes.reporting.waiting_pods import WaitingPods, bounded
 from fairlead.cluster.kubernetes.reporting.words import Words
 from fairlead.cluster.kubernetes.reporting.writer import Pace, ReportCounts, Writer, kind_of
@@ -73,6 +73,7 @@ class Reporter:
         self._outbox = Outbox(_MOST)
         self._waiting = WaitingPods(words)
         self._unwritten: deque[Report] = deque()  # from the event loop to the engine's thread
+        self._object_statuses = ObjectStatuses()
         self._statuses: dict[Subject, ObjectStatus] = {}  # as written last
         self._looked: tuple[ClusterState, int] | None = None  # of which they are
         self._looked_ms = 0
@@ -160,7 +161,7 @@ class Reporter:
         if self._hindrance():
             return
         self._looked, self._looked_ms = seen, now_ms
-        statuses = {each.subject: each for each in object_statuses(engine)}
+        statuses = {each.subject: each for each in self._object_statuses.of(engine)}
         for subject, status in statuses.items():
             if self._statuses.get(subject) != status:
                 self._put("prompt", status)

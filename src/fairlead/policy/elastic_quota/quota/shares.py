@@ -7,17 +7,17 @@ controller writes it.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import add, sub
 
 import msgspec
 
 from fairlead.fairness.elastic_pool import NamespaceQuota, PoolSums, borrowed, pool_sums
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import ElasticQuota, Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, Workload
-from fairlead.policy.elastic_quota.quota.usage import Charges, QuotaUsage
+from fairlead.policy.elastic_quota.quota.usage import Charge, Charges, QuotaUsage
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
@@ -135,21 +135,35 @@ def published_used(state: ClusterState) -> dict[QueueName, dict[str, int]]:
     max or a pod names is listed even if its usage is 0. Cost: all pods.
     """
     resources = [axis.resource for axis in state.axes.axes]
-    used = {name: _nothing_used(state.queues[name], resources) for name in state.tree_order()}
+    used = nothing_used(state)
     charges = Charges(state, as_plugin=True)
-    for name, run in state.runs.items():
-        workload = state.workloads[name]
-        own = used.get(workload.queue)
+    for name in state.runs:
+        own = used.get(state.workloads[name].queue)
         if own is None:
             continue
-        extension = workload.extension
-        starting = extension.not_running if isinstance(extension, ElasticPods) else frozenset()
-        for pod, placed in run.pods.items():
-            if pod not in starting and placed.phase != "reserved":
-                charge = charges.of(workload, workload.pod_sets.set_index[pod])
-                for at in charge.named:
-                    own[resources[at]] = own.get(resources[at], 0) + charge.amounts[at]
+        for charge in running_charges(state, charges, name):
+            for at in charge.named:
+                own[resources[at]] = own.get(resources[at], 0) + charge.amounts[at]
     return {name: dict(sorted(own.items())) for name, own in used.items()}
+
+
+def running_charges(state: ClusterState, charges: Charges, name: WorkloadName) -> Iterator[Charge]:
+    """Yield the charge of each pod of a workload whose phase is Running."""
+    run = state.runs.get(name)
+    if run is None:
+        return
+    workload = state.workloads[name]
+    extension = workload.extension
+    starting = extension.not_running if isinstance(extension, ElasticPods) else frozenset()
+    for pod, placed in run.pods.items():
+        if pod not in starting and placed.phase != "reserved":
+            yield charges.of(workload, workload.pod_sets.set_index[pod])
+
+
+def nothing_used(state: ClusterState) -> dict[QueueName, dict[str, int]]:
+    """Return the published usage of namespaces without pods: what min or max lists, with 0."""
+    resources = [axis.resource for axis in state.axes.axes]
+    return {name: _nothing_used(state.queues[name], resources) for name in state.tree_order()}
 
 
 def _nothing_used(queue: Queue, resources: list[str]) -> dict[str, int]:
