@@ -20,9 +20,20 @@ _STOPS_WITHIN_S = 20
 class FairleadProcess:
     """One running `fairlead run`; its output, with the log, is in the file *log*."""
 
-    def __init__(self, name: str, folder: Path, kubeconfig: Path, *arguments: str) -> None:
-        """Start it with *arguments* after the kubeconfig; *name* tells replicas apart."""
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        kubeconfig: Path,
+        *arguments: str,
+        module: str = "fairlead",
+    ) -> None:
+        """Start it with *arguments* after the kubeconfig; *name* tells replicas apart.
+
+        Another *module* is one that checks more, and then runs Fairlead.
+        """
         self.name = name
+        self.module = module
         self.log = folder / f"{name}.log"
         self.port = free_ports(1)[0]
         self.arguments = (
@@ -111,4 +122,4 @@ class FairleadProcess:
         assert code == 0, f"{self.name} ended with {code} on SIGTERM:\n{self.text()[-4000:]}"
 
     def _start(self) -> subprocess.Popen[bytes]:
-        return start_program([sys.executable, "-m", "fairlead", *self.arguments], self.log, ROOT)
+        return start_program([sys.executable, "-m", self.module, *self.arguments], self.log, ROOT)

@@ -86,9 +86,7 @@ def guarantee_broken(before: Picture, fact: Fact, scheduler: str) -> list[str]:
         return []
     namespace = victim["metadata"]["namespace"]
     quota = _quota(before, namespace)
-    if quota is None or exceeding(
-        _used(before, namespace, with_leaving=False), amounts(quota["spec"].get("min", {}))
-    ):
+    if quota is None or exceeding(_used(before, namespace), amounts(quota["spec"].get("min", {}))):
         return []
     if any(_priority(each) > _priority(victim) for each in _waiting(before, namespace, scheduler)):
         return []
@@ -127,9 +125,8 @@ def half_started_gangs(picture: Picture) -> list[str]:
         name, namespace = gang["metadata"]["name"], gang["metadata"]["namespace"]
         pods = [
             each
-            for each in picture.of(PODS)
-            if each["metadata"]["namespace"] == namespace
-            and each["metadata"].get("labels", {}).get(GANG) == name
+            for each in _pods_of(picture, namespace)
+            if each["metadata"].get("labels", {}).get(GANG) == name
         ]
         running = sum(has_room(each) for each in pods)
         if 0 < running < gang["spec"].get("minMember", 1):
@@ -138,15 +135,19 @@ def half_started_gangs(picture: Picture) -> list[str]:
 
 
 def wrong_status(picture: Picture) -> list[str]:
-    """In the end, each quota says what the pods of its namespace use."""
+    """In the end, each quota says what its pods use that run, and those that have a node."""
     found = []
     for quota in picture.of(QUOTAS):
-        told = amounts(quota.get("status", {}).get("used", {}))
-        used = _used(picture, quota["metadata"]["namespace"], with_leaving=True)
-        names = set(quota["spec"].get("min", {})) | set(quota["spec"].get("max", {}))
-        wrong = {name: (told[name], used[name]) for name in names if told[name] != used[name]}
-        if wrong:
-            found.append(f"{_name(quota)} says it uses other amounts than it does: {wrong}")
+        pods = [
+            each for each in _pods_of(picture, quota["metadata"]["namespace"]) if has_room(each)
+        ]
+        is_running = [each for each in pods if each["status"].get("phase") == "Running"]
+        for field, counted in (("used", is_running), ("scheduled", pods)):
+            told, true = amounts(quota.get("status", {}).get(field, {})), sum_of(counted)
+            names = set(quota["spec"].get("min", {})) | set(quota["spec"].get("max", {}))
+            wrong = {name: (told[name], true[name]) for name in names if told[name] != true[name]}
+            if wrong:
+                found.append(f"{_name(quota)} has a wrong status, {field}: {wrong}")
     return found
 
 
@@ -171,20 +172,19 @@ def _begins_to_leave(was: Object, fact: Fact) -> bool:
     return fact.kind == PODS and is_going and not is_leaving(was)
 
 
-def _used(picture: Picture, namespace: str, *, with_leaving: bool) -> Amounts:
-    return sum_of(
-        pod
-        for pod in picture.of(PODS)
-        if pod["metadata"]["namespace"] == namespace
-        and has_room(pod)
-        and (with_leaving or not is_leaving(pod))
-    )
+def _pods_of(picture: Picture, namespace: str) -> list[Object]:
+    return [each for each in picture.of(PODS) if each["metadata"]["namespace"] == namespace]
+
+
+def _used(picture: Picture, namespace: str) -> Amounts:
+    """Return what a namespace uses, without what is leaving."""
+    pods = _pods_of(picture, namespace)
+    return sum_of(each for each in pods if has_room(each) and not is_leaving(each))
 
 
 def _waiting(picture: Picture, namespace: str, scheduler: str) -> Iterable[Object]:
-    for pod in picture.of(PODS):
-        is_ours = pod["spec"].get("schedulerName") == scheduler
-        if is_ours and pod["metadata"]["namespace"] == namespace and not node_of(pod):
+    for pod in _pods_of(picture, namespace):
+        if pod["spec"].get("schedulerName") == scheduler and not node_of(pod):
             yield pod
 
 

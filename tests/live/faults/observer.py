@@ -53,13 +53,6 @@ class Observer:
             return False
         return True
 
-    async def calm(self, for_s: float) -> None:
-        """Wait until nothing has changed for a while."""
-        seen = -1
-        while seen != len(self.history.facts):
-            seen = len(self.history.facts)
-            await asyncio.sleep(for_s)
-
     async def check_complete(self) -> None:
         """Raise AssertionError unless all that the API server has came by here."""
         async with asyncio.timeout(_CATCHES_UP_WITHIN_S):

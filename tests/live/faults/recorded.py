@@ -25,7 +25,7 @@ class Recorded:
         """A quota is there, or is changed, and says how much is used."""
         found = _named(namespace, "quota")
         found["spec"] = {"min": {"cpu": least}}
-        found["status"] = {"used": {"cpu": used}}
+        found["status"] = {"used": {"cpu": used}, "scheduled": {"cpu": used}}
         found["metadata"]["managedFields"] = [{"manager": manager}]
         self.fact(QUOTAS, "modified", found)
 

@@ -170,8 +170,17 @@ def test_of_a_gang_the_least_number_runs_in_the_end_or_none(
 def test_each_quota_says_in_the_end_what_its_pods_use(recorded: Recorded) -> None:
     recorded.pod("a/1", "n1")
     assert violations(recorded.history) == [
-        "a/quota says it uses other amounts than it does: {'cpu': (0, 1000)}"
+        "a/quota has a wrong status, used: {'cpu': (0, 1000)}",
+        "a/quota has a wrong status, scheduled: {'cpu': (0, 1000)}",
     ]
+
+
+def test_what_has_a_node_and_does_not_run_yet_is_scheduled_and_not_used(
+    recorded: Recorded,
+) -> None:
+    recorded.pod("a/1", "n1", phase="Pending")
+    recorded.quota("a", least="1", used="1")
+    assert violations(recorded.history) == ["a/quota has a wrong status, used: {'cpu': (1000, 0)}"]
 
 
 def test_the_outcome_counts_like_pods_whatever_their_names_and_nodes(recorded: Recorded) -> None:

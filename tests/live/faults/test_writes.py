@@ -14,10 +14,10 @@ ABOUT = {"kind": "Pod", "namespace": "a-run7", "name": "x-1"}
 @pytest.mark.parametrize(
     ("method", "path", "body", "meaning"),
     [
-        ("POST", f"{PODS}/x-1/binding", {}, ("bind", "pods a/x-1")),
-        ("POST", f"{PODS}/x-1/eviction", {}, ("evict", "pods a/x-1")),
-        ("PATCH", f"{PODS}/x-1/status", {}, ("status", "pods a/x-1")),
-        ("DELETE", f"{PODS}/x-1", {}, ("delete", "pods a/x-1")),
+        ("POST", f"{PODS}/x-1/binding", {}, ("bind", "pods a/x")),
+        ("POST", f"{PODS}/x-1/eviction", {}, ("evict", "pods a/x")),
+        ("PATCH", f"{PODS}/x-1/status", {}, ("status", "pods a/x")),
+        ("DELETE", f"{PODS}/x-1", {}, ("delete", "pods a/x")),
         ("POST", PODS, {}, ("post", "pods a")),
         ("PATCH", f"{QUOTAS}/q/status", {}, ("status", "elasticquotas a/q")),
         ("PATCH", "/api/v1/nodes/n1-run7", {}, ("patch", "nodes n1")),
@@ -31,19 +31,19 @@ ABOUT = {"kind": "Pod", "namespace": "a-run7", "name": "x-1"}
             "POST",
             "/apis/events.k8s.io/v1/namespaces/a-run7/events",
             {"reason": "Evicted", "regarding": ABOUT, "metadata": {"name": "x-1.18f"}},
-            ("event", "Evicted Pod a/x-1"),
+            ("event", "Evicted Pod a/x"),
         ),
         (
             "POST",
             "/api/v1/namespaces/a-run7/events",
             {"reason": "Waits", "involvedObject": ABOUT},
-            ("event", "Waits Pod a/x-1"),
+            ("event", "Waits Pod a/x"),
         ),
         (
             "PATCH",
             "/apis/events.k8s.io/v1/namespaces/a-run7/events/x-1.18f2",
             {"series": {"count": 2}},
-            ("event", "PATCH x-1"),
+            ("event", "PATCH x"),
         ),
         ("POST", "/somewhere/else", {}, ("post", "/somewhere/else")),
     ],
@@ -54,14 +54,14 @@ def test_a_write_is_named_by_its_verb_and_its_object_without_the_run(
     assert describe(method, path, json.dumps(body).encode()) == meaning
 
 
-def test_writes_of_one_meaning_are_counted_for_each_object() -> None:
+def test_writes_of_one_meaning_are_counted_for_each_group_of_like_pods() -> None:
     journal = Journal()
-    for pod in ("x-1", "x-2", "x-1"):
+    for pod in ("x-3", "y-1", "x-1"):
         journal.note("POST", f"{PODS}/{pod}/binding", b"")
     assert journal.writes == [
-        Write("bind", "pods a/x-1", 1),
-        Write("bind", "pods a/x-2", 1),
-        Write("bind", "pods a/x-1", 2),
+        Write("bind", "pods a/x", 1),
+        Write("bind", "pods a/y", 1),
+        Write("bind", "pods a/x", 2),
     ]
 
 

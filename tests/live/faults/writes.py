@@ -1,7 +1,8 @@
 """The writes of a scheduler, named by what they mean.
 
 The order of writes differs from run to run, and so do the names of namespaces and nodes, which
-belong to one run. "The 2nd bind of pod b/b-1" means the same in each of them.
+belong to one run, and which of several equal pods is a victim. "The 2nd eviction in the group
+a/low" means the same in each of them: the pods low-1, low-2 and so on are alike.
 """
 
 import json
@@ -19,13 +20,14 @@ _OBJECT: Final = re.compile(
     r"/(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?(?:/(?P<part>[^/]+))?"
 )
 _RUN: Final = re.compile(r"-run\d+\b")
+_OF_GROUP: Final = re.compile(r"-\d+$")
 
 
 class Write(msgspec.Struct, frozen=True, order=True):
     """One write of a run."""
 
     verb: str  # such as bind, evict, status, event
-    subject: str  # such as "pods b/b-1", without what belongs to one run
+    subject: str  # such as "pods a/low", without what differs from run to run
     number: int  # 1: the first of this verb for this subject
 
     def __str__(self) -> str:
@@ -58,6 +60,11 @@ def without_run(text: str) -> str:
     return _RUN.sub("", text)
 
 
+def _meaning(text: str) -> str:
+    """Return a subject without the run, and without the number of a pod in its group."""
+    return _OF_GROUP.sub("", without_run(text))
+
+
 def describe(method: str, path: str, body: bytes) -> tuple[str, str]:
     """Return the verb and the subject of a write."""
     found = _OBJECT.fullmatch(path)
@@ -67,7 +74,7 @@ def describe(method: str, path: str, body: bytes) -> tuple[str, str]:
     if plural == "events":
         return _event(method, body, name)
     whole_name = "/".join(each for each in (found["namespace"], name) if each)
-    subject = without_run(f"{plural} {whole_name}".rstrip())
+    subject = _meaning(f"{plural} {whole_name}".rstrip())
     match method, part:
         case "POST", "binding":
             return "bind", subject
@@ -84,9 +91,9 @@ def _event(method: str, body: bytes, name: str | None) -> tuple[str, str]:
     value = _json(body)
     about = value.get("regarding") or value.get("involvedObject") or {}
     if not about:  # a change of an earlier one
-        return "event", without_run(f"{method} {(name or '').rpartition('.')[0]}")
+        return "event", _meaning(f"{method} {(name or '').rpartition('.')[0]}")
     kind, namespace, about_name = (about.get(key, "") for key in ("kind", "namespace", "name"))
-    return "event", without_run(f"{value.get('reason')} {kind} {namespace}/{about_name}")
+    return "event", _meaning(f"{value.get('reason')} {kind} {namespace}/{about_name}")
 
 
 def _json(body: bytes) -> dict[str, Any]:

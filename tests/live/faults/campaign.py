@@ -1,0 +1,160 @@
+"""All faults at all writes of the worlds, as many of them as there is time for, chosen by a seed.
+
+    python -m tests.live.faults.campaign                   # all of them, which takes hours
+    python -m tests.live.faults.campaign --seconds 240 --seed 7
+    python -m tests.live.faults.campaign --only '409 at: bind pods a/base #1'
+
+Every world runs twice without a fault first. Writes that came in both runs are those at which
+faults are tried. A fault that is not delivered, because its write did not come this time, is tried
+again.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, zip_longest
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tests.live.api import Api
+from tests.live.binaries import find_binaries
+from tests.live.faults.fault import Fault, Kind
+from tests.live.faults.run import Plan, Result, perform
+from tests.live.faults.worlds import WORLDS, World
+from tests.live.faults.writes import Write
+from tests.live.installation import install_kinds, install_roles
+from tools.k8s.cluster import Cluster
+
+_ATTEMPTS: Final = 3
+
+Pair = tuple[str, Fault]  # the name of a world, and what happens in it
+
+
+class Campaign(msgspec.Struct):
+    """What was run, and what was wrong."""
+
+    pairs: list[Pair] = []  # all there are
+    run: list[Pair] = []
+    problems: list[str] = []
+
+    def summary(self) -> str:
+        """Return how much was run of how much there is."""
+        writes = len({(world, fault.write) for world, fault in self.pairs})
+        return (
+            f"{len(self.run)} of {len(self.pairs)} faults were run, at {writes} writes of "
+            f"{len(WORLDS)} worlds; {len(self.problems)} found something wrong"
+        )
+
+
+class Runner:
+    """Runs plans one after the other on one cluster."""
+
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        """Let the logs of all runs be in *folder*."""
+        self.cluster = cluster
+        self.folder = folder
+        self._numbers = count(1)
+
+    def run(self, world: World, fault: Fault | None = None) -> Result:
+        """Run a world once, with a fault or without."""
+        plan = Plan(world=world, number=next(self._numbers), fault=fault)
+        return asyncio.run(perform(self.cluster, plan, self.folder))
+
+
+def conduct(
+    runner: Runner, *, seconds: float | None, seed: int, only: str, say: Callable[[str], None]
+) -> Campaign:
+    """Run the faults whose text contains *only*, until *seconds* have passed or all are run."""
+    until_s = time.monotonic() + seconds if seconds else float("inf")
+    campaign = Campaign()
+    for world in WORLDS.values():
+        writes = _writes(runner, world, campaign)
+        say(f"{world.name}: {len(writes)} writes")
+        campaign.pairs += [(world.name, Fault(write, kind)) for write in writes for kind in Kind]
+    wanted = [pair for pair in campaign.pairs if only in str(pair[1])]
+    for name, fault in in_turns(wanted, random.Random(seed)):
+        if time.monotonic() > until_s:
+            break
+        problems = _run_pair(runner, WORLDS[name], fault)
+        campaign.run.append((name, fault))
+        say(f"{len(campaign.run)}. {name}, {fault}: {'WRONG' if problems else 'as without'}")
+        if problems:
+            campaign.problems.append("\n  ".join([f"{name}, {fault}", *problems]))
+            say(campaign.problems[-1])
+    return campaign
+
+
+def in_turns(pairs: Sequence[Pair], chance: random.Random) -> Iterator[Pair]:
+    """Yield all pairs, so that each verb has met each kind of fault before one has so twice."""
+    groups: dict[tuple[str, str, Kind], list[Pair]] = defaultdict(list)
+    for name, fault in pairs:
+        groups[fault.write.verb, fault.write.subject.split()[0], fault.kind].append((name, fault))
+    shuffled = list(groups.values())
+    chance.shuffle(shuffled)
+    for group in shuffled:
+        chance.shuffle(group)
+    for turn in zip_longest(*shuffled):
+        yield from (pair for pair in turn if pair is not None)
+
+
+def _writes(runner: Runner, world: World, campaign: Campaign) -> list[Write]:
+    """Return the writes that come in each run of a world without a fault."""
+    results = [runner.run(world) for _ in range(2)]
+    for result in results:
+        if result.problems:
+            campaign.problems.append("\n  ".join([f"{world.name}, no fault", *result.problems]))
+    first, second = (set(result.writes) for result in results)
+    return [write for write in results[0].writes if write in first & second]
+
+
+def _run_pair(runner: Runner, world: World, fault: Fault) -> list[str]:
+    """Run a world with a fault until it was delivered; returns what was wrong."""
+    for _ in range(_ATTEMPTS):
+        result = runner.run(world, fault)
+        if result.problems:
+            return result.problems
+        if result.is_delivered:
+            return []
+    return [f"its write did not come in {_ATTEMPTS} runs"]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a campaign on a cluster of its own."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, help="default: until all are run")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    parser.add_argument("--only", default="", help="faults whose text contains this")
+    options = parser.parse_args(arguments)
+    folder = Path(tempfile.mkdtemp(prefix="faults-"))
+    _say(f"seed {options.seed}, logs in {folder}")
+    with Cluster(find_binaries(), folder / "cluster") as cluster:
+        admin = Api(cluster)
+        install_kinds(admin, with_older_group=False)
+        install_roles(admin)
+        cluster.start("kwok")
+        cluster.start("kube-controller-manager")
+        campaign = conduct(
+            Runner(cluster, folder),
+            seconds=options.seconds,
+            seed=options.seed,
+            only=options.only,
+            say=_say,
+        )
+    _say(campaign.summary())
+    return bool(campaign.problems)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
