@@ -24,8 +24,8 @@ def held(path: Path) -> list[tuple[int, ...]]:
         ]
 
 
-def test_a_look_a_second_is_taken_and_each_change_is_written(tmp_path: Path) -> None:
-    """One pod of 1 CPU, then two in the same second, of which the sum is seen."""
+def test_looks_are_a_second_apart_and_each_change_they_see_is_written(tmp_path: Path) -> None:
+    """Pods of 1 CPU. The second one comes a second after the first, the third one at once."""
     led = LedEngine(node("n", 8), quota("a", 4, 8))
     recording = UsageRecording(tmp_path / "usage.db")
     recording.start()
@@ -38,7 +38,7 @@ def test_a_look_a_second_is_taken_and_each_change_is_written(tmp_path: Path) -> 
         led.pass_time(SECOND_MS)
         recording.rested(led.engine, led.server.now_ms)
     recording.close(within_s=10)
-    assert held(tmp_path / "usage.db") == [(1000,), (3000,)]
+    assert held(tmp_path / "usage.db") == [(1000,), (2000,), (3000,)]
     assert recording.status.state == "ok"
 
 
