@@ -8,10 +8,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from itertools import product
 from math import inf
-from typing import Final
+from typing import Final, get_args
 
-from fairlead.cluster.kubernetes.acting.acts import Bind, Evict, Outcome
+from fairlead.cluster.kubernetes.acting.acts import Bind, Evict, Outcome, Result
 from fairlead.cluster.kubernetes.engine.engine import Carried, Engine
 from fairlead.cluster.kubernetes.reporting.writer import ReportCounts
 from fairlead.errors import FairleadError
@@ -53,7 +54,7 @@ class LiveMetrics:
         # Each is written by one thread only: the engine's the first two, the event loop the last.
         self._decisions = Counter(dict.fromkeys(_DECISIONS, 0))
         self._given: Counter[str] = Counter()
-        self._ended: Counter[tuple[str, str]] = Counter()
+        self._ended = Counter(dict.fromkeys(product(_VERBS, get_args(Result)), 0))
 
     def planned(self, engine: Engine, plan: Plan, carried: Carried, took_s: float) -> None:
         """Count a plan and its decisions. Called by the engine's thread."""
@@ -80,7 +81,7 @@ class LiveMetrics:
 
     def text(self) -> bytes:
         """Return all metrics. Called by any thread."""
-        return self._state_text + exposition(self._families())
+        return self._state_text + exposition(self.families())
 
     def _render(self, engine: Engine, now_ms: int) -> None:
         if now_ms < self._rendered_ms + RENDER_EVERY_MS:
@@ -92,7 +93,8 @@ class LiveMetrics:
             families = []
         self._state_text = exposition(families)
 
-    def _families(self) -> list[Family | Histogram]:
+    def families(self) -> list[Family | Histogram]:
+        """Return the numbers that need no state. Called by any thread."""
         return [
             self._plans(),
             _counter(

@@ -20,6 +20,7 @@ from fairlead.cluster.kubernetes.loop.usage_recording import UsageRecording
 from fairlead.cluster.kubernetes.reporting.reporter import EventsWanted, Reporter
 from fairlead.manifest.text.documents import Document
 from fairlead.policy.contract import PolicyName
+from fairlead.store.metrics.family import Family, usage_store_families
 from fairlead.web.live_metrics import LiveMetrics
 from fairlead.web.live_pages import metrics_answer
 from fairlead.web.page_server import Pages
@@ -44,19 +45,27 @@ async def schedule(
     scheduler = LiveScheduler(access, wishes.policy, wishes.given, leadership)
     words = LiveWords()
     reporter = Reporter(access, words, events=wishes.events, hindrance=leadership.hindrance)
+    recording = None if wishes.usage_store is None else UsageRecording(wishes.usage_store)
     metrics = LiveMetrics(
         is_leader=leadership.is_leader,
         awaited=scheduler.awaited,
         reports=reporter.counts,
+        more=lambda: _usage_families(recording),
     )
     watchers: list[Watcher] = [DecisionLog(words), reporter, metrics]
     tasks: dict[str, Part] = {"reports": reporter.run}
     with ExitStack() as stack:
-        if wishes.usage_store is not None:
-            recording = UsageRecording(wishes.usage_store)
+        if recording is not None:
             recording.start()
             stack.callback(recording.close, _RECORDED_WITHIN_S)
             watchers.append(recording)
         pages: Pages = {"/metrics": lambda: metrics_answer(metrics.text())}
         async with serving(wishes.listen, scheduler, pages):
             await scheduler.run(stop, watchers, tasks)
+
+
+def _usage_families(recording: UsageRecording | None) -> list[Family]:
+    """Return whether what queues use can be written down, if it is to be."""
+    if recording is None:
+        return []
+    return usage_store_families(age_ms=None, is_degraded=recording.status.state == "degraded")
