@@ -82,11 +82,15 @@ class FairleadProcess:
 
     def pause(self) -> None:
         """Freeze the process, as a stall of its machine does."""
-        self._process.send_signal(signal.SIGSTOP)
+        self.send(signal.SIGSTOP)
 
     def resume(self) -> None:
         """Let a paused process go on."""
-        self._process.send_signal(signal.SIGCONT)
+        self.send(signal.SIGCONT)
+
+    def send(self, which: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(which)
 
     def kill(self) -> None:
         """End it without a chance to clean up."""

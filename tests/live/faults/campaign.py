@@ -11,12 +11,13 @@ again.
 
 import argparse
 import asyncio
+import math
 import random
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, zip_longest
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,6 @@ from tests.live.binaries import find_binaries
 from tests.live.faults.fault import Fault, Kind
 from tests.live.faults.run import Plan, Result, perform
 from tests.live.faults.worlds import WORLDS, World
-from tests.live.faults.writes import Write
 from tests.live.installation import install_kinds, install_roles
 from tools.k8s.cluster import Cluster
 
@@ -38,9 +38,9 @@ Pair = tuple[str, Fault]  # the name of a world, and what happens in it
 
 
 class Campaign(msgspec.Struct):
-    """What was run, and what was wrong."""
+    """What there is to run, what was run, and what was wrong."""
 
-    pairs: list[Pair] = []  # all there are
+    pairs: list[Pair]
     run: list[Pair] = []
     problems: list[str] = []
 
@@ -49,7 +49,7 @@ class Campaign(msgspec.Struct):
         writes = len({(world, fault.write) for world, fault in self.pairs})
         return (
             f"{len(self.run)} of {len(self.pairs)} faults were run, at {writes} writes of "
-            f"{len(WORLDS)} worlds; {len(self.problems)} found something wrong"
+            f"{len(WORLDS)} worlds; with {len(self.problems)} of them something was wrong"
         )
 
 
@@ -68,27 +68,46 @@ class Runner:
         return asyncio.run(perform(self.cluster, plan, self.folder))
 
 
-def conduct(
-    runner: Runner, *, seconds: float | None, seed: int, only: str, say: Callable[[str], None]
-) -> Campaign:
-    """Run the faults whose text contains *only*, until *seconds* have passed or all are run."""
-    until_s = time.monotonic() + seconds if seconds else float("inf")
-    campaign = Campaign()
+def record(runner: Runner) -> Campaign:
+    """Run each world without a fault, and return every fault at every write.
+
+    Raises AssertionError if something is wrong without a fault already.
+    """
+    pairs: list[Pair] = []
     for world in WORLDS.values():
-        writes = _writes(runner, world, campaign)
-        say(f"{world.name}: {len(writes)} writes")
-        campaign.pairs += [(world.name, Fault(write, kind)) for write in writes for kind in Kind]
-    wanted = [pair for pair in campaign.pairs if only in str(pair[1])]
-    for name, fault in in_turns(wanted, random.Random(seed)):
+        results = [runner.run(world) for _ in range(2)]
+        for result in results:
+            assert not result.problems, "\n  ".join([f"{world.name}, no fault", *result.problems])
+        again = set(results[1].writes)
+        writes = [write for write in results[0].writes if write in again]
+        pairs += [(world.name, Fault(write, kind)) for write in writes for kind in Kind]
+    return Campaign(pairs)
+
+
+def conduct(
+    campaign: Campaign,
+    runner: Runner,
+    chosen: Iterable[Pair],
+    *,
+    seconds: float,
+    say: Callable[[str], None],
+) -> list[str]:
+    """Run the *chosen* faults until *seconds* have passed; returns what was wrong."""
+    until_s = time.monotonic() + seconds
+    wrong: list[str] = []
+    for name, fault in chosen:
         if time.monotonic() > until_s:
             break
+        began_s = time.monotonic()
         problems = _run_pair(runner, WORLDS[name], fault)
+        took_s = time.monotonic() - began_s
         campaign.run.append((name, fault))
-        say(f"{len(campaign.run)}. {name}, {fault}: {'WRONG' if problems else 'as without'}")
+        say(f"{name}, {fault}: {'WRONG' if problems else 'as without it'} ({took_s:.1f} s)")
         if problems:
-            campaign.problems.append("\n  ".join([f"{name}, {fault}", *problems]))
-            say(campaign.problems[-1])
-    return campaign
+            wrong.append("\n  ".join([f"{name}, {fault}", *problems]))
+            say(wrong[-1])
+    campaign.problems += wrong
+    return wrong
 
 
 def in_turns(pairs: Sequence[Pair], chance: random.Random) -> Iterator[Pair]:
@@ -102,16 +121,6 @@ def in_turns(pairs: Sequence[Pair], chance: random.Random) -> Iterator[Pair]:
         chance.shuffle(group)
     for turn in zip_longest(*shuffled):
         yield from (pair for pair in turn if pair is not None)
-
-
-def _writes(runner: Runner, world: World, campaign: Campaign) -> list[Write]:
-    """Return the writes that come in each run of a world without a fault."""
-    results = [runner.run(world) for _ in range(2)]
-    for result in results:
-        if result.problems:
-            campaign.problems.append("\n  ".join([f"{world.name}, no fault", *result.problems]))
-    first, second = (set(result.writes) for result in results)
-    return [write for write in results[0].writes if write in first & second]
 
 
 def _run_pair(runner: Runner, world: World, fault: Fault) -> list[str]:
@@ -128,7 +137,9 @@ def _run_pair(runner: Runner, world: World, fault: Fault) -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     """Run a campaign on a cluster of its own."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, help="default: until all are run")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="default: until all are run"
+    )
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--only", default="", help="faults whose text contains this")
     options = parser.parse_args(arguments)
@@ -140,13 +151,11 @@ def main(arguments: Sequence[str]) -> int:
         install_roles(admin)
         cluster.start("kwok")
         cluster.start("kube-controller-manager")
-        campaign = conduct(
-            Runner(cluster, folder),
-            seconds=options.seconds,
-            seed=options.seed,
-            only=options.only,
-            say=_say,
-        )
+        runner = Runner(cluster, folder)
+        campaign = record(runner)
+        wanted = [pair for pair in campaign.pairs if options.only in str(pair[1])]
+        chosen = in_turns(wanted, random.Random(options.seed))
+        conduct(campaign, runner, chosen, seconds=options.seconds, say=_say)
     _say(campaign.summary())
     return bool(campaign.problems)
 

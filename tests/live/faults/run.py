@@ -6,17 +6,14 @@ the other. A run returns what was wrong in it, and never stops the campaign.
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
 import msgspec
-import pytest
 
 from tests.live.api import Object
-from tests.live.fairlead_process import FairleadProcess
 from tests.live.faults import worlds
 from tests.live.faults.admin import Admin, RefusedError, admin_of
 from tests.live.faults.amounts import has_room, requests
@@ -25,14 +22,15 @@ from tests.live.faults.history import BUDGETS, GANGS, NODES, PODS, QUOTAS, Pictu
 from tests.live.faults.judge import outcome, violations, wrong_status
 from tests.live.faults.observer import Observer, watching
 from tests.live.faults.proxy import Proxy, proxied
+from tests.live.faults.replicas import Replicas, running
 from tests.live.faults.worlds import Step, World
 from tests.live.faults.writes import Write, named_for_run
 from tools.k8s.cluster import Cluster, token
 
 STEP_WITHIN_S: Final = 40.0  # a lease of a killed leader ends after 15 s, a pause after 409 sooner
 _CALM_S: Final = 0.4
+_MOMENT_S: Final = 0.002
 _SETTLES_WITHIN_S: Final = 15.0
-_LOG_END: Final = 3_000
 _NAMESPACES: Final = "/api/v1/namespaces"
 _PRIORITY_CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _USED: Final = re.compile(
@@ -43,13 +41,20 @@ _USED: Final = re.compile(
 _UNFINISHED: Final = re.compile(r"^fairlead_acts_unfinished\{.*\} (?P<acts>[\d.]+)$", re.MULTILINE)
 
 
+Disturbance = Callable[[Replicas, Admin], Awaitable[None]]
+
+
 class Plan(msgspec.Struct, frozen=True):
     """What is to be run."""
 
     world: World
     number: int
     fault: Fault | None = None
+    disturb: Disturbance | None = None  # while the second step is on its way
     arguments: tuple[str, ...] = ("--no-leader-elect",)
+    users: tuple[str, ...] = ("fairlead",)  # a process for each
+    is_supervised: bool = False  # a process that ends is started again
+    may_have_gaps: bool = False  # an API server that starts anew lets no watch resume
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -120,77 +125,64 @@ class Stage:
                 tasks.create_task(self.admin.create(path, each))
 
 
-async def perform(cluster: Cluster, plan: Plan, folder: Path, user: str = "fairlead") -> Result:
-    """Run a plan through a proxy, with its fault if it has one."""
+async def perform(cluster: Cluster, plan: Plan, folder: Path) -> Result:
+    """Run a plan through a proxy, with its fault or its disturbance if it has one."""
     async with (
         proxied(cluster.url, cluster.certificate, plan.fault) as proxy,
         admin_of(cluster.url, cluster.certificate, token("admin")) as admin,
         watching(admin) as observer,
     ):
         stage = Stage(plan, admin, observer)
+        kubeconfigs = [_kubeconfig(cluster, user, proxy.url, folder) for user in plan.users]
         try:
-            kubeconfig = _kubeconfig(cluster, user, proxy.url, folder)
-            problems = await _play(stage, proxy, kubeconfig, folder)
+            problems = await _play(stage, proxy, kubeconfigs, folder)
             await observer.check_complete()
             problems += violations(observer.history)
-            if observer.history.gaps:
+            if observer.history.gaps and not plan.may_have_gaps:
                 problems.append(f"the observer has {observer.history.gaps} gaps")
         finally:
             await stage.clear()
         return Result(problems, proxy.journal.writes, proxy.is_delivered)
 
 
-async def _play(stage: Stage, proxy: Proxy, kubeconfig: Path, folder: Path) -> list[str]:
+async def _play(stage: Stage, proxy: Proxy, kubeconfigs: list[Path], folder: Path) -> list[str]:
     """Play all steps, and wait until all that is to be written is written."""
     plan = stage.plan
     await stage.prepare()
-    first, *others = plan.world.steps
-    await stage.begin(first)
-    async with _running(plan, kubeconfig, folder) as (process, problems):
+    await stage.begin(plan.world.steps[0])
+    async with running(
+        f"run-{plan.number}",
+        kubeconfigs,
+        plan.arguments,
+        folder,
+        is_supervised=plan.is_supervised,
+    ) as replicas:
+        proxy.kill = replicas.kill
+        replicas.problems += await _play_steps(stage, replicas, proxy)
+        if not replicas.problems:
+            replicas.problems += await _settled(stage, replicas, proxy)
+    return replicas.problems
 
-        async def kill() -> None:
-            process.kill()
-            process.start_again()
 
-        proxy.kill = kill
-        problems += await stage.end(first)
-        for step in others:
-            if problems:
-                break
-            await stage.begin(step)
-            problems += await stage.end(step)
-        if not problems:
-            problems += await _settled(stage, process, proxy)
+async def _play_steps(stage: Stage, replicas: Replicas, proxy: Proxy) -> list[str]:
+    """Play the steps, of which the first has begun; in the second one there is the disturbance."""
+    first, second, *others = stage.plan.world.steps
+    problems = await stage.end(first)
+    for step in (second, *others):
+        if problems:
+            break
+        known = len(proxy.journal.writes)
+        await stage.begin(step)
+        if step is second and stage.plan.disturb is not None:
+            async with asyncio.timeout(STEP_WITHIN_S):
+                while len(proxy.journal.writes) == known:
+                    await asyncio.sleep(_MOMENT_S)
+            await stage.plan.disturb(replicas, stage.admin)
+        problems = await stage.end(step)
     return problems
 
 
-@asynccontextmanager
-async def _running(
-    plan: Plan, kubeconfig: Path, folder: Path
-) -> AsyncIterator[tuple[FairleadProcess, list[str]]]:
-    """Run the scheduler for the block; what is wrong when it ends is added to the problems."""
-    problems: list[str] = []
-    process = FairleadProcess(
-        f"run-{plan.number}",
-        folder,
-        kubeconfig,
-        "--policy=elastic-quota",
-        *plan.arguments,
-        module="tests.live.faults.checked",
-    )
-    try:
-        yield process, problems
-        await asyncio.to_thread(process.stop)
-    except (AssertionError, pytest.fail.Exception) as failure:
-        problems.append(str(failure))
-    finally:
-        if process.exit_code is None:
-            process.kill()
-        if problems:
-            problems.append(f"the log ends: {process.text()[-_LOG_END:]}")
-
-
-async def _settled(stage: Stage, process: FairleadProcess, proxy: Proxy) -> list[str]:
+async def _settled(stage: Stage, replicas: Replicas, proxy: Proxy) -> list[str]:
     """Wait until the fault is delivered, all is told, and nothing changes any more."""
     clock = asyncio.get_running_loop()
     until_s = clock.time() + _SETTLES_WITHIN_S
@@ -198,7 +190,7 @@ async def _settled(stage: Stage, process: FairleadProcess, proxy: Proxy) -> list
         await _calm(stage.observer, proxy)
         wrong = await stage.end(stage.plan.world.steps[-1])
         wrong = wrong or wrong_status(stage.observer.now)
-        wrong = wrong or await asyncio.to_thread(_differing_metrics, process, stage.observer.now)
+        wrong = wrong or _differing_metrics(await replicas.metrics(), stage.observer.now)
         is_awaited = stage.plan.fault is not None and not proxy.is_delivered
         if not (wrong or is_awaited) or clock.time() > until_s:
             return wrong
@@ -213,11 +205,8 @@ async def _calm(observer: Observer, proxy: Proxy) -> None:
         await asyncio.sleep(_CALM_S)
 
 
-def _differing_metrics(process: FairleadProcess, now: Picture) -> list[str]:
+def _differing_metrics(text: str, now: Picture) -> list[str]:
     """Compare what the scheduler believes with what the API server has."""
-    code, text = process.get("/metrics")
-    if code != HTTPStatus.OK:
-        return [f"/metrics answers {code}: {text}"]
     believed = {each["namespace"]: float(each["used"]) for each in _USED.finditer(text)}
     used = {each["metadata"]["namespace"]: 0.0 for each in now.of(QUOTAS)}
     for pod in now.of(PODS):
