@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
+from fairlead.cli.input.address import read_address
 from fairlead.cli.input.named_input import NamedInput, reads_input
 from fairlead.cli.input.options import (
     capacity_option,
@@ -37,22 +38,7 @@ Examples:
   fairlead metrics -f cluster/ --listen 0.0.0.0:9464
   fairlead metrics -A --listen 9464
 """
-LOOPBACK: Final = "127.0.0.1"
-MAX_PORT: Final = 65535
 _BUDGET_S: Final = 30.0  # for reading a cluster; few scrapers wait as long
-
-
-def _read_address(
-    _context: click.Context, _option: click.Parameter, text: str | None
-) -> tuple[str, int] | None:
-    if text is None:
-        return None
-    host, _, port = text.rpartition(":")
-    if not (port.isdecimal() and port.isascii() and int(port) <= MAX_PORT):
-        raise click.BadParameter(
-            f"found {text!r}, expected PORT or HOST:PORT, such as 9464 or 0.0.0.0:9464"
-        )
-    return host.removeprefix("[").removesuffix("]") or LOOPBACK, int(port)
 
 
 @click.command(epilog=EPILOG)
@@ -63,7 +49,7 @@ def _read_address(
 @click.option(
     "--listen",
     metavar="[HOST:]PORT",
-    callback=_read_address,
+    callback=read_address,
     help="Serve /metrics there until interrupted, and read the input anew for every scrape; "
     "without a host, for this machine only.",
 )
