@@ -29,6 +29,7 @@ EXCEPTIONS = {
     "explain/registry.py": REGISTRY,
     "sim/scenario/rule_sets.py": REGISTRY,
     "store/metrics/registry.py": REGISTRY,
+    "cluster/kubernetes/reporting/rule_sets.py": REGISTRY,
     "model/catalogue.py": STATE,
     "model/execution/remember.py": STATE,
     "model/memory.py": STATE,
