@@ -21,21 +21,22 @@ from fairlead.manifest.text.files import STDIN
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import Value
-from fairlead.manifest.translate.assemble import assemble
+from fairlead.manifest.translate.assemble import assemble, assemble_valid
 from fairlead.manifest.translate.family import OF_FILES, AssemblyRules
 from fairlead.model.collector import paused_collector
 from fairlead.policy.contract import POLICY_NAMES, PolicyName
 
 CLUSTER: Final = "cluster"
 """Where something is found that is about a whole cluster: it stands in the place of a file."""
+_ABOUT_ALL: Final = frozenset({"duplicate-object", "mixed-families"})
 _SECOND_MS: Final = 1000  # a creation time is written in whole seconds
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an input.
 
-    ``shards`` is empty exactly when some finding is an error. Where the rule set knows no shards,
-    there is one without a name.
+    ``shards`` is empty when some finding is an error, unless the rules of reading take objects of a
+    cluster that are not valid. Where the rule set knows no shards, there is one without a name.
     ``read`` and ``left_alone`` say how many objects of each kind there were.
     """
 
@@ -47,7 +48,7 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def assembled(self) -> Assembled | None:
-        """The first shard; None: some finding is an error."""
+        """The first shard; None: the input is refused."""
         return self.shards[0] if self.shards else None
 
 
@@ -101,12 +102,26 @@ def load(
                 _report_no_shard(shard, names, place_of_input, findings)
         shards = _assemble_each(chosen, found, wanted, names, findings, rules)
     assert findings.has_errors or shards
+    if findings.has_errors:
+        shards = ()
+        if chosen and not rules.refuses_invalid and _are_objects_of_a_cluster(findings):
+            each_rules = [replace(rules, shard=each or next(iter(names), None)) for each in wanted]
+            shards = tuple(assemble_valid(chosen, documents, each) for each in each_rules)
     return LoadResult(
-        shards=() if findings.has_errors else shards,
+        shards=shards,
         findings=_by_place(findings),
         omitted=findings.omitted,
         read=dict(sorted(read.items())),
         left_alone=dict(sorted(left_alone.items())),
+    )
+
+
+def _are_objects_of_a_cluster(findings: Findings) -> bool:
+    """Return whether all errors are about single objects that a cluster holds."""
+    return all(
+        each.file.startswith(f"{CLUSTER}: ") and each.code not in _ABOUT_ALL
+        for each in findings
+        if each.severity == "error"
     )
 
 
@@ -250,12 +265,13 @@ def choose_policy(
     if len(firsts) == 1:
         return next(iter(firsts))
     if not firsts:
+        what = "create your queues" if file == CLUSTER else "name the files that hold your queues"
         findings.add(
             "error",
             "no-queues",
             file=file,
             message=f"found no queues, expected {_queue_kinds()} objects",
-            fix=f"name the files that hold your queues, or choose the rules with {_CHOICES}",
+            fix=f"{what}, or choose the rules with {_CHOICES}",
         )
         return None
     listed = ", ".join(

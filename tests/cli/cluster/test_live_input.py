@@ -182,6 +182,58 @@ class TestRights:
         ]
 
 
+class TestObjectsThatAreNotValid:
+    """They are reported, and do not stand in the way of answers about the others."""
+
+    def test_the_other_queues_are_shown(
+        self, server: CannedApi, live: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        broken = kai_queue("broken", quota="many")
+        server.put(*objects(broken))
+        ran = run_cli("queues", *live, "-o", "json")
+        assert ran.exit_code == 0
+        assert [each["name"] for each in of_shard(ran.out)["queues"]] == ["speech", "vision"]
+        assert "cluster: Queue broken: error:" in ran.err
+        file = write(tmp_path, "broken.yaml", *WORLD, broken)
+        assert run_cli("queues", "-f", file).exit_code == 1
+
+    def test_a_job_whose_pod_is_not_valid_waits(
+        self, server: CannedApi, live: tuple[str, ...]
+    ) -> None:
+        """4 GPUs are free for it, and its request cannot be read."""
+        server.put(*objects(pod_group("odd", "speech", 1).replace("gpu: 1}", "gpu: one}")))
+        ran = run_cli("plan", *live, *NOW)
+        assert ran.exit_code == 0
+        assert "cluster: Pod team/odd-0: error:" in ran.err
+        [row] = [line for line in ran.out.splitlines() if "team/odd" in line]
+        assert row.startswith("wait")
+
+    def test_validate_fails(self, server: CannedApi, live: tuple[str, ...]) -> None:
+        server.put(*objects(kai_queue("broken", quota="many")))
+        assert run_cli("validate", *live).exit_code == 1
+
+    def test_strictness_refuses_the_input(self, server: CannedApi, live: tuple[str, ...]) -> None:
+        server.put(*objects(kai_queue("strange").replace("parentQueue", "parentQeue")))
+        assert run_cli("queues", *live).exit_code == 0
+        assert run_cli("queues", *live, "--strict").exit_code == 1
+
+    def test_an_error_in_a_file_beside_the_cluster_refuses_the_input(
+        self, live: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        file = write(tmp_path, "broken.yaml", kai_queue("broken", quota="many"))
+        assert run_cli("queues", *live, "-f", file).exit_code == 1
+        assert run_cli("queues", *live, "--diff", file).exit_code == 1
+
+    def test_objects_of_two_rule_sets_refuse_the_input(
+        self, server: CannedApi, live: tuple[str, ...]
+    ) -> None:
+        quota = "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\n"
+        server.put(*objects(quota + "metadata: {name: q, namespace: lab}\nspec: {min: {cpu: 1}}"))
+        ran = run_cli("queues", *live)
+        assert ran.exit_code == 1
+        assert "choose with --policy" in ran.err
+
+
 class TestFilesBesideACluster:
     def test_they_add_objects_that_the_cluster_does_not_have(
         self, live: tuple[str, ...], tmp_path: Path

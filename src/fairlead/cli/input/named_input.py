@@ -88,7 +88,8 @@ class NamedInput:
         if self.cluster is None:
             return load(self.names, **how)
         live = self.objects()
-        found = load(self.names, made=live.documents, rules=live.rules, **how)
+        rules = msgspec.structs.replace(live.rules, refuses_invalid=self.strict)
+        found = load(self.names, made=live.documents, rules=rules, **how)
         own = tuple(map(_with_own_fix, found.findings))
         return msgspec.structs.replace(found, findings=(*live.findings, *own))
 

@@ -139,18 +139,18 @@ def states_or_exit(*results: LoadResult) -> list[Assembled]:
 
 
 def shards_or_exit(*results: LoadResult) -> list[tuple[Assembled, ...]]:
-    """Return the shards of each input. Show warnings, and leave with every error if there is one.
+    """Return the shards of each input. Show warnings, and leave with every error if it is refused.
 
     A shard without queues is an answer where another one has some.
     """
     from fairlead.cli.input.findings import omitted_text, show_findings
 
     is_refused = any(result.assembled is None for result in results)
-    shown = "error" if is_refused else "warning"
+    shown = ("error",) if is_refused else ("error", "warning")
     for result in results:
         # What may not be read is the likely cause of an error.
         wanted = [
-            each for each in result.findings if each.code == _FORBIDDEN or each.severity == shown
+            each for each in result.findings if each.code == _FORBIDDEN or each.severity in shown
         ]
         show_findings(wanted)
         if result.omitted:

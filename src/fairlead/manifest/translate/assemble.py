@@ -1,17 +1,23 @@
 """From all objects of one input to a cluster state, with everything that is wrong with them."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec.structs import replace
 
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.core.objects import Object, PodObject, pod_id
 from fairlead.manifest.core.tree_checks import only_one, place, refuse_duplicates
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.translate.directory import ObjectDirectory
 from fairlead.manifest.translate.family import OF_FILES, AssemblyRules
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.workload import PodId
 from fairlead.policy.contract import PolicyName
+
+_NAME_OF_UNNAMED: Final = "of-a-file"
 
 
 def assemble(
@@ -41,6 +47,28 @@ def assemble(
     translator.volumes.report(translator.units.values(), findings)
     family.complete(translator.state, findings)
     return as_assembled(translator)
+
+
+def assemble_valid(
+    policy: PolicyName, documents: Iterable[Document], rules: AssemblyRules
+) -> Assembled:
+    """Return the state that *documents* describe as a scheduler takes them: see `Inbox`.
+
+    What is wrong with one of them does not matter to the others, and is not reported here.
+    """
+    translator = Translator(policy, rules)
+    for each in documents:
+        translator.changed(with_name(each))
+    translator.settle()
+    return as_assembled(translator, rules.shard)
+
+
+def with_name(document: Document) -> Document:
+    """Return an object with a name; some of which there is one at most need none."""
+    metadata = document.value.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    named = {**document.value, "metadata": {"name": _NAME_OF_UNNAMED, **known}}
+    return document if "name" in known else replace(document, value=named)
 
 
 def as_assembled(translator: Translator, shard: str | None = None) -> Assembled:

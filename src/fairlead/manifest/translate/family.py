@@ -60,6 +60,10 @@ class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
     ``makes_pods``: an owner without pods, such as a Job, counts with those that its controller
     would make. A cluster has that controller, and only what it made can be started.
 
+    ``refuses_invalid``: an object with an error is refused with the whole input, so that its author
+    corrects it; or, where it is one of a cluster, it is reported, and is taken as a scheduler takes
+    it: most are as if they were not there, and pods wait.
+
     ``shard``: which of several shards the state is of; None: the rule set chooses one.
     """
 
@@ -67,13 +71,18 @@ class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
     missing_claims: Literal["fit", "wait"] = "fit"
     queue_totals: bool = True
     makes_pods: bool = True
+    refuses_invalid: bool = True
     shard: str | None = None
 
 
 OF_FILES: Final = AssemblyRules()
 OF_SCENARIOS: Final = AssemblyRules(makes_pods=False)  # which list all of their work
 OF_A_CLUSTER: Final = AssemblyRules(
-    missing_group="waits", missing_claims="wait", queue_totals=False, makes_pods=False
+    missing_group="waits",
+    missing_claims="wait",
+    queue_totals=False,
+    makes_pods=False,
+    refuses_invalid=False,
 )
 
 

@@ -13,13 +13,11 @@ from fairlead.cluster.kubernetes.watching.facts import Gone, Listed, ObjectFact,
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.registry import BUNDLES
 from fairlead.manifest.text.documents import Document, cluster_document
-from fairlead.manifest.translate.assemble import as_assembled
+from fairlead.manifest.translate.assemble import as_assembled, with_name
 from fairlead.manifest.translate.family import AssemblyRules
 from fairlead.manifest.translate.inbox import key_of
 from fairlead.manifest.translate.translator import Translator
 from fairlead.policy.contract import PolicyName
-
-_NAME_OF_UNNAMED = "of-a-file"
 
 
 class FollowedState:
@@ -42,7 +40,7 @@ class FollowedState:
         self._policy = policy
         self._shards = shards
         self._translators = [Translator(policy, replace(rules, shard=each)) for each in shards]
-        self._added = [_named(each) for each in added]
+        self._added = [with_name(each) for each in added]
         self._known_shards: Sequence[str] | None = None
         for kind, each in objects.kinds.items():
             listing = each.listing
@@ -93,11 +91,3 @@ class FollowedState:
             if key is not None and kind in (None, (key.group, key.kind)):
                 for translator in self._translators:
                     translator.changed(each)
-
-
-def _named(document: Document) -> Document:
-    """Return an object with a name; some of which there is one at most need none."""
-    metadata = document.value.get("metadata")
-    known = metadata if isinstance(metadata, dict) else {}
-    named = {**document.value, "metadata": {"name": _NAME_OF_UNNAMED, **known}}
-    return replace(document, value=named)

@@ -28,7 +28,8 @@ def rules_without(unread: Iterable[GroupKind]) -> AssemblyRules:
     """Return how to take the objects of a cluster of which the kinds *unread* may not be read.
 
     What is read of a cluster is complete, so a pod waits whose group or claim is not there. Kinds
-    that may not be read are taken as if they had been left out of a file. Owners count with the
+    that may not be read are taken as if they had been left out of a file. An object that is not
+    valid is one of many, and no reason to refuse an answer about the others. Owners count with the
     pods that their controllers would make, as in files: nothing here starts a pod.
     """
     names = {name for _, name in unread}
