@@ -21,7 +21,7 @@ from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.duration import moment_text
 
-_CLEARED: Final = "\x1b[H\x1b[2J\x1b[3J"  # the cursor to the top, and nothing on the screen
+_CLEARED: Final = "\x1b[H\x1b[2J"  # the cursor to the top, and nothing on the screen
 
 Print = Callable[[Sequence[Assembled], int], None]
 
@@ -73,7 +73,9 @@ class _Screen:
             answer = printable(f"not current: {', '.join(stale)}{why}") + f"\n{answer}"
         if answer == self._printed:
             return
-        begin = _CLEARED if self._is_terminal else "\n" if self._printed else ""
+        begin = ""  # the first answer goes below the warnings
+        if self._printed:
+            begin = _CLEARED if self._is_terminal else "\n"
         self._printed = answer
         click.echo(f"{begin}{moment_text(now_ms)}  {self._live.title()}\n{answer}", nl=False)
 
