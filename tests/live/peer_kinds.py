@@ -36,9 +36,7 @@ def install_peer_kinds(api: Api) -> None:
         wait_until(f"{path} is served", lambda: api.code_of(path), lambda code: code == 200)  # noqa: B023
 
 
-def _definition(
-    kind: str, group: str, version: str, plural: str, is_namespaced: bool
-) -> Object:
+def _definition(kind: str, group: str, version: str, plural: str, is_namespaced: bool) -> Object:
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -66,6 +66,12 @@ COMMANDS = {
     "plan as JSON": ("plan", *NOW, "-o", "json"),
 }
 
+OWN_COMMANDS = {
+    "elastic-quota": [("explain", "speech"), ("explain", "vision/train-d", *NOW)],
+    "kai": [("explain", "speech"), ("explain", "speech/dictation", *NOW)],
+    "kueue": [("pending", "language", *NOW), ("explain", "team-vision/segmenter", *NOW)],
+}
+
 
 def same(by_cluster: Ran, by_files: Ran) -> None:
     assert by_cluster.out == by_files.out
@@ -85,7 +91,7 @@ def test_answers_are_those_about_the_objects_that_kubectl_prints(
     kinds = ",".join(sorted(".".join(filter(None, each)) for each in groups))
     printed = tmp_path / "printed.json"
     printed.write_text(Kubectl(quiet_cluster)("get", "-A", "-o", "json", kinds))
-    for command in COMMANDS.values():
+    for command in (*COMMANDS.values(), *OWN_COMMANDS[policy]):
         same(run_cli(*command, *viewer), run_cli(*command, "-f", str(printed)))
 
 
