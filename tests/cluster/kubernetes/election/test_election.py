@@ -149,6 +149,22 @@ def test_a_lease_that_is_deleted_ends_the_leadership_for_good() -> None:
     run(story())
 
 
+def test_a_lease_that_is_lost_before_acts_may_begin_is_an_error() -> None:
+    async def story() -> None:
+        leases = LeaseServer()
+        async with serving(leases.play) as server:
+            clock = SetClock()
+            me = candidate(server, clock=clock)
+            gained = asyncio.create_task(me.gained())
+            await holds(me.is_leader)
+            leases.body = None
+            clock.now_s += 1
+            with pytest.raises(ClusterError, match="fairlead-system/fairlead: the lease was del"):
+                await gained
+
+    run(story())
+
+
 def test_a_leader_without_answers_does_not_act_until_it_has_renewed() -> None:
     async def story() -> None:
         leases = released()
@@ -272,7 +288,3 @@ def test_no_two_identities_are_equal_and_none_can_be_mistaken_for_a_term() -> No
     identities = {unique_identity() for _ in range(100)}
     assert len(identities) == 100
     assert not any("/" in each for each in identities)
-
-
-def test_the_clock_goes_forward() -> None:
-    assert steady_s() <= steady_s()

@@ -141,7 +141,7 @@ class Election:
             self._elector.end(f"the election has failed: {problem}")
         why = self._elector.standing.why_not
         if not self._gained.done():
-            self._gained.set_exception(failure or ClusterError(why))
+            self._gained.set_exception(failure or ClusterError(f"lease {self.name}: {why}"))
         if failure is None:
             self._ended.set_result(why)
         else:
