@@ -23,6 +23,7 @@ class CannedApi:
         self.objects: dict[str, dict[str, Object]] = {}  # by the path of the collection
         self.answers: dict[str, list[tuple[int, Object]]] = {}  # to play before the real ones
         self.refused: set[str] = set()  # plurals that may not be listed
+        self.unwatched: set[str] = set()  # plurals that may not be watched
         self.requests: list[str] = []
         self.url = ""
         self._version = 100
@@ -182,10 +183,13 @@ def canned_api() -> Iterator[CannedApi]:
             url = urlsplit(self.path)
             query = parse_qs(url.query)
             api.requests.append(self.path)
-            if "watch" in query:
+            is_watched = url.path.rpartition("/")[2] not in api.unwatched
+            if "watch" in query and is_watched:
                 self._stream(url.path, int(query["resourceVersion"][0]))
                 return
-            code, body = api.answer(url.path, query)
+            code, body = 403, status(403, "Forbidden")
+            if "watch" not in query:
+                code, body = api.answer(url.path, query)
             data = json.dumps(body).encode()
             self.send_response(code)
             self.send_header("Content-Type", "application/json")
