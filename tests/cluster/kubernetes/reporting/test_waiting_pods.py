@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from fairlead.cli.live.words import LiveWords
 from fairlead.cluster.kubernetes.reporting.reports import PodEvent, PodStatus
 from fairlead.cluster.kubernetes.reporting.waiting_pods import (
     MOST_MESSAGE_CHARACTERS,
     NEW_NUMBERS_EVERY_MS,
+    WaitingPods,
     bounded,
 )
+from fairlead.model.plan import LeftPending, Reserve
 from tests.cluster.kubernetes.engine.led_engine import (
     group,
     node,
@@ -267,6 +270,31 @@ def test_what_is_too_much_at_once_is_said_later_though_nothing_changes() -> None
     assert len(reports.more(100)) == 4
     assert reports.more(100) == []
     assert reports.plan() == []
+
+
+def test_of_what_is_said_already_only_so_much_is_looked_at_in_one_go() -> None:
+    """After a restart all sentences are made anew, to be compared, although none is written."""
+    reports = full()
+    reports.create(*[pod(f"a/p{number}", 2) for number in range(9)])
+    reports.plan()
+    reports.restart()
+    made: list[object] = []
+    reports.waiting = WaitingPods(_Counted(made))
+    assert reports.plan(most=4) == []
+    assert len(made) == 4
+    assert reports.more(100) == []
+    assert len(made) == 10
+
+
+class _Counted(LiveWords):
+    """Words that note what they were asked for."""
+
+    def __init__(self, made: list[object]) -> None:
+        self._made = made
+
+    def waiting(self, decision: LeftPending | Reserve) -> str:
+        self._made.append(decision)
+        return super().waiting(decision)
 
 
 def test_what_no_longer_waits_is_not_said_later() -> None:

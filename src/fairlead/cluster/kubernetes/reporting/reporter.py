@@ -90,8 +90,9 @@ class Reporter:
     def rested(self, engine: Engine, now_ms: int) -> None:
         """Say what was put off. Called by the engine's thread."""
         self._forget_unwritten()
-        self._report_more(engine, now_ms)
-        self._report_objects(engine, now_ms)
+        if not self._hindrance():
+            self._report_more(engine, now_ms)
+            self._report_objects(engine, now_ms)
 
     def ended(self, outcome: Outcome) -> None:
         """Say what was done. Called by the event loop."""
@@ -157,8 +158,6 @@ class Reporter:
         """Say what queues hold, if that may have changed; at most once a second."""
         seen = engine.state, engine.state.moment
         if seen == self._looked or now_ms < self._looked_ms + _OBJECTS_EVERY_MS:
-            return
-        if self._hindrance():
             return
         self._looked, self._looked_ms = seen, now_ms
         statuses = {each.subject: each for each in self._object_statuses.of(engine)}

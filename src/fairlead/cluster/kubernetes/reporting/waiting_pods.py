@@ -120,12 +120,15 @@ class WaitingPods:
         return found
 
     def more(self, engine: Engine, now_ms: int, most: int) -> list[LaneReport]:
-        """Return what else to write: about workloads with *most* reports together, or one.
+        """Return what else to write: about *most* workloads, and no more than *most* reports.
 
         So sentences are made about as fast as they can be written, of ten thousand workloads too.
+        The reports about one workload come together, however many its pods are.
         """
         found: list[LaneReport] = []
-        while self._untold and len(found) < most:
+        for _ in range(most):
+            if not self._untold or len(found) >= most:
+                break
             name = next(iter(self._untold))
             found += self._of_workload(engine, self._untold.pop(name), now_ms)
         return found
