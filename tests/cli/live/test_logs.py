@@ -183,6 +183,12 @@ def test_an_act_that_was_not_done_says_why(result: Result, line: list[str]) -> N
     assert lines == line
 
 
+def test_pods_of_other_schedulers_are_not_logged() -> None:
+    with logged() as lines:
+        Followed(node("n1"), quota("a", 4, 4), pod("a/p", scheduler="other")).plan()
+    assert lines == []
+
+
 def test_a_pod_that_waits_again_is_logged_again() -> None:
     followed = Followed(node("n1", 2), quota("a", 4, 4), pod("a/old", 2))
     started(followed.led, ["a/old"])

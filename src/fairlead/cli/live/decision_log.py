@@ -26,6 +26,7 @@ from fairlead.model.plan import (
     Wait,
 )
 from fairlead.model.workload import PodId, Workload
+from fairlead.policy.obstacles import OTHER_SCHEDULER
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -47,8 +48,8 @@ class DecisionLog:
         is_explained = False
         for each in carried.decisions:
             workload = engine.state.workloads.get(each.workload)
-            if workload is None:
-                continue
+            if workload is None or each.reason.code == OTHER_SCHEDULER:
+                continue  # what another scheduler has to say is not logged here
             if isinstance(each, Wait | Unknown | Reserve):
                 is_explained = is_explained or not isinstance(each, Reserve)
                 waiting[each.workload] = each.reason.code
