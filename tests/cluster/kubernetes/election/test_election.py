@@ -1,6 +1,7 @@
 """The thread of an election, with its own connection to a server on this machine."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -64,7 +65,11 @@ def test_a_candidate_that_takes_a_released_lease_leads_in_the_next_term() -> Non
     run(story())
 
 
-def test_acts_under_a_new_lease_begin_only_after_its_duration() -> None:
+def test_acts_under_a_new_lease_begin_only_after_its_duration(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+
     async def story() -> None:
         async with serving(LeaseServer().play) as server:
             clock = SetClock()
@@ -77,6 +82,11 @@ def test_acts_under_a_new_lease_begin_only_after_its_duration() -> None:
             clock.now_s += 1
             await gained
             await holds(lambda: not me.hindrance())
+            held = "lease fairlead-system/fairlead: held in term me/0"
+            await holds(lambda: caplog.messages[-1] == held)
+            assert f"{held}; it was not released by the leader before, so acts wait" in (
+                caplog.messages
+            )
             await me.release()
 
     run(story())

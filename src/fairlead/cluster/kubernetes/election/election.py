@@ -196,7 +196,10 @@ class Election:
     def _log(self) -> None:
         """Say how things stand, if that has changed."""
         standing = self._elector.standing
-        text = standing.problem or standing.why_not or f"held in term {standing.term}"
+        held = f"held in term {standing.term}"
+        if standing.acts_from_s > self._clock():
+            held += "; it was not released by the leader before, so acts wait"
+        text = standing.problem or standing.why_not or held
         if text != self._said:
             self._said = text
             level = logging.WARNING if standing.problem else logging.INFO
