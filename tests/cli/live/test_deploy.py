@@ -41,6 +41,7 @@ WRONG = {
     "a name that would leave its YAML": (["--scheduler-name", "a\nb: c"], "lower-case letters"),
     "a name too long for a Service": (["--scheduler-name", "x" * 45], "expected at most 44"),
     "an image that would leave its YAML": (["--image", "a\nb"], "expected an image"),
+    "replicas of a shadow": (["--shadow", "--replicas", "2"], "a shadow is one process"),
     "no replica": (["--replicas", "0"], "0 is not in the range"),
 }
 

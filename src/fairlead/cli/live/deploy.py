@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from fairlead.cluster.kubernetes.install.render import (
     DEFAULT_IMAGE,
@@ -130,7 +131,9 @@ def command(
     Changes nothing itself. A CRD that the cluster has already must not be replaced: name the
     cluster with --context, and such a CRD is left out.
     """
-    if not shadow:
+    if shadow:
+        _check_shadow(context)
+    else:
         _check_scheduling(policy, scheduler_name, context)
     wanted = Installation(
         policy=policy,
@@ -143,6 +146,11 @@ def command(
     )
     kinds = set() if no_crds or shadow else _kinds_to_create(kubeconfig, context_name)
     click.echo(installation_text(wanted, kinds), nl=False)
+
+
+def _check_shadow(context: click.Context) -> None:
+    if context.get_parameter_source("replicas") is not ParameterSource.DEFAULT:
+        raise click.UsageError("a shadow is one process: leave out --replicas", context)
 
 
 def _check_scheduling(policy: str, scheduler_name: str, context: click.Context) -> None:
