@@ -100,7 +100,6 @@ async def _check_kinds(session: Session, policy: PolicyName) -> Diagnosis:
         check="kinds",
         level="error",
         found=f"the API server does not serve {', '.join(sorted(missing))}",
-        cure="kubectl create -k deploy/crds"
-        if policy == "elastic-quota"
-        else "install the definitions of the scheduler whose objects they are",
+        cure="install the definitions of the scheduler whose objects they are; "
+        "kubectl create -k deploy/crds has those of quotas and pod groups",
     )

@@ -95,7 +95,7 @@ class Freshness:
         return max([0.0, *[each.current_from_s - now_s for each in standings]])
 
     def not_current(self) -> list[str]:
-        """Return what is awaited, for people: ``Pod``, ``ElasticQuota (not served)``."""
+        """Return what is awaited, for people: ``Pod``, ``PodGroup (not served)``."""
         awaited = [
             ".".join(filter(None, (name, group)))
             for (group, name), each in self._kinds.items()
