@@ -58,21 +58,32 @@ class Following:
         self._cluster_id = ""
 
     async def run(self) -> None:
-        """Follow for ever. Raises ClusterError if another cluster answers at the address."""
+        """Follow for ever. Raises ClusterError if another cluster answers at the address.
+
+        Also if nothing can be asked from the beginning, and asking again will not help.
+        """
+        try:
+            async with TaskGroup() as tasks:
+                await self._look_again_and_again(tasks)
+        except ExceptionGroup as group:  # of which the first is what people need to read
+            raise group.exceptions[0] from None
+
+    async def _look_again_and_again(self, tasks: TaskGroup) -> None:
         pauses = Backoff(self._random)
-        async with TaskGroup() as tasks:
-            while True:
-                try:
-                    await self._look(tasks)
-                except ClusterError as problem:
-                    if problem.retry_after_s is None and not self._followed:
-                        raise
-                    pause_s = pauses.next_s(problem.retry_after_s or 0)
-                    _LOG.warning("cannot ask which kinds of object there are: %s", problem)
-                else:
-                    pauses.reset()
-                    pause_s = self._pause_s()
-                await asyncio.sleep(pause_s)
+        while True:
+            try:
+                await self._look(tasks)
+            except OtherClusterError:
+                raise
+            except ClusterError as problem:
+                if problem.retry_after_s is None and not self._followed:
+                    raise
+                pause_s = pauses.next_s(problem.retry_after_s or 0)
+                _LOG.warning("cannot ask which kinds of object there are: %s", problem)
+            else:
+                pauses.reset()
+                pause_s = self._pause_s()
+            await asyncio.sleep(pause_s)
 
     def _pause_s(self) -> float:
         return _LOOK_AGAIN_S if self._freshness.has_all_kinds() else _LOOK_FOR_MISSING_S

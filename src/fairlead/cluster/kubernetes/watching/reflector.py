@@ -70,6 +70,7 @@ class Reflector:
                 await self._watch(version)
             except GoneError:
                 self._freshness.interrupted(self._kind)
+                await sleep(self._list_pauses.next_s())
             except ClusterError as problem:
                 self._freshness.interrupted(self._kind)
                 pause_s = self._list_pauses.next_s(problem.retry_after_s or 0)
@@ -100,12 +101,12 @@ class Reflector:
 
     def _note(self, event: WatchEvent) -> None:
         match event:
-            case Changed(change="deleted"):
-                self._take(self._kind, Gone(event.object))
-            case Changed():
-                self._take(self._kind, Seen(event.object))
+            case Changed(change=change):
+                self._list_pauses.reset()
+                is_gone = change == "deleted"
+                self._take(self._kind, Gone(event.object) if is_gone else Seen(event.object))
             case Connected():
-                self._list_pauses.reset()  # not before: one may list who may not watch
+                # No reset yet: a server that forgets each version at once answers like this, too.
                 self._freshness.resumed(self._kind)
             case Interrupted(error=error):
                 self._freshness.interrupted(self._kind)
@@ -113,4 +114,4 @@ class Reflector:
                     title = kind_title(*self._kind)
                     _LOG.warning("the watch of %s is interrupted: %s", title, error)
             case Bookmark():
-                pass
+                self._list_pauses.reset()
