@@ -14,7 +14,12 @@ from typing import Final
 
 from fairlead.cluster.kubernetes.acting.lane import Lane, Permission
 from fairlead.cluster.kubernetes.client.access import Access
-from fairlead.cluster.kubernetes.client.lanes import ACT_CONNECTIONS, acts_session, watches_session
+from fairlead.cluster.kubernetes.client.lanes import (
+    ACT_CONNECTIONS,
+    ACT_DEADLINE_S,
+    acts_session,
+    watches_session,
+)
 from fairlead.cluster.kubernetes.engine.engine import Engine
 from fairlead.cluster.kubernetes.engine.mailbox import Mailbox
 from fairlead.cluster.kubernetes.engine.steady_clock import SteadyClock
@@ -28,7 +33,7 @@ from fairlead.manifest.text.documents import Document
 from fairlead.policy.contract import PolicyName
 
 _EVICTIONS_AT_ONCE: Final = 8
-_ACTS_END_WITHIN_S: Final = 5.0
+_ACTS_END_WITHIN_S: Final = ACT_DEADLINE_S + 1  # one whose answer is lost is read once more
 _ENGINE_ENDS_WITHIN_S: Final = 10.0
 
 _LOG: Final = logging.getLogger(__name__)
