@@ -104,7 +104,7 @@ def command(
     log: LogForm | None,
     verbose: bool,
 ) -> None:
-    """Schedule a live Kubernetes cluster.
+    """Schedule a live Kubernetes cluster, or compare with the scheduler that does.
 
     Follows the cluster, plans whenever something changes, and binds and evicts pods. Ends on
     SIGTERM or Ctrl-C, after what is on its way has ended.
