@@ -5,6 +5,7 @@ which owns the lanes. Neither thread ever waits for the other.
 """
 
 import asyncio
+import contextlib
 import gc
 from collections.abc import Sequence
 from typing import Protocol
@@ -112,8 +113,12 @@ class EngineLink:
             each.rested(engine, now_ms)
 
     def ended(self, failure: BaseException | None) -> None:
-        """Take note that the engine's thread has ended. Called by it, as its last act."""
-        self._event_loop.call_soon_threadsafe(self._note_end, failure)
+        """Take note that the engine's thread has ended. Called by it, as its last act.
+
+        A plan may take longer than the event loop lives.
+        """
+        with contextlib.suppress(RuntimeError):
+            self._event_loop.call_soon_threadsafe(self._note_end, failure)
 
     async def until_engine_ends(self) -> None:
         """Wait for the end of the engine's thread. Raises what ended it."""

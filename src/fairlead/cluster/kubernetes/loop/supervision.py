@@ -37,11 +37,17 @@ class Supervision:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _raise(self) -> None:
-        failures = [each for task in self._tasks if task.done() and (each := task.exception())]
+        failures = [each for task in self._tasks if task.done() and (each := _failure(task))]
         for each in failures[1:]:
             _LOG.error("another part has ended, too: %s", each)
         if failures:
             raise failures[0]
+
+
+def _failure(task: "asyncio.Task[None]") -> BaseException | None:
+    if task.cancelled():
+        return EndedError(f"the part {task.get_name()!r} of the scheduler was cancelled")
+    return task.exception()
 
 
 async def _unending(name: str, part: Part) -> None:
