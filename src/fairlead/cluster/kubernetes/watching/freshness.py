@@ -86,14 +86,6 @@ class Freshness:
         """Return whether all objects of each kind were known at some time."""
         return self.has_all_kinds() and all(each.was_listed for each in self._kinds.values())
 
-    def current_in_s(self) -> float | None:
-        """Return in how many seconds all kinds are current by time alone; None: they are not."""
-        now_s = self._clock()
-        standings = list(self._kinds.values())
-        if not self.has_all_kinds() or any(each.stale_since_s is not None for each in standings):
-            return None
-        return max([0.0, *[each.current_from_s - now_s for each in standings]])
-
     def not_current(self) -> list[str]:
         """Return what is awaited, for people: ``Pod``, ``PodGroup (not served)``."""
         awaited = [
