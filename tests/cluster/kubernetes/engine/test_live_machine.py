@@ -350,27 +350,31 @@ class LiveMachine(RuleBasedStateMachine):
             self.unsent.append(act)
 
     def check_evictions(self, plan: Plan) -> None:
-        """Assert that what is taken for another namespace is taken of one that is over its min."""
+        """Assert that what is taken for another namespace is taken of one that is over its min.
+
+        The plan itself may have started pods there before.
+        """
         state = self.engine.state
-        used = {name: list(sums.allocated) for name, sums in state.sums.items()}
+        axes = [axis.resource for axis in state.axes.axes]
+        used = Counter({name: cpus(axes, sums.allocated) for name, sums in state.sums.items()})
         for each in plan.decisions:
-            if not isinstance(each, EvictDecision):
-                continue
-            victim = state.workloads[each.workload]
-            assert each.beneficiary is not None
-            claimant = state.workloads[each.beneficiary]
-            is_free = victim.queue not in state.queues
-            if victim.queue == claimant.queue or is_free:
-                assert victim.priority < claimant.priority
-                assert is_free == (claimant.queue not in state.queues)
-            else:
-                least = state.queues[victim.queue].guaranteed
-                pairs = zip(used[victim.queue], least, strict=True)
-                assert any(amount > (bound or 0) for amount, bound in pairs)
-            for pod_id in each.pods:
-                charge = state.runs[each.workload].charge(pod_id)
-                queued = used.get(victim.queue, [])
-                queued[:] = [amount - part for amount, part in zip(queued, charge, strict=False)]
+            workload = state.workloads[each.workload]
+            requests = {one: workload.pod_sets.of(one).requests for one in workload.pods()}
+            if isinstance(each, Start):
+                for place in each.placements:
+                    used[workload.queue] += cpus(state.resources, requests[place.pod])
+            if isinstance(each, EvictDecision):
+                assert each.beneficiary is not None
+                claimant = state.workloads[each.beneficiary]
+                is_free = workload.queue not in state.queues
+                if workload.queue == claimant.queue or is_free:
+                    assert workload.priority < claimant.priority
+                    assert is_free == (claimant.queue not in state.queues)
+                else:
+                    least = cpus(axes, state.queues[workload.queue].guaranteed)
+                    assert used[workload.queue] > least, f"{each.workload} is within its min"
+                for one in each.pods:
+                    used[workload.queue] -= cpus(state.resources, requests[one])
 
     def request(self, act: Bind | Evict, fate: Fate) -> None:
         """Send a request."""
@@ -442,6 +446,11 @@ class LiveMachine(RuleBasedStateMachine):
         """Let something happen to one of *keys*, if there are any."""
         if keys:
             happens(data.draw(st.sampled_from(keys)))  # type: ignore[operator]
+
+
+def cpus(names: Iterable[str], amounts: Iterable[int | None]) -> int:
+    """Return the thousandths of CPUs among amounts of what has these *names*."""
+    return dict(zip(names, amounts, strict=True)).get("cpu") or 0
 
 
 def holds_room(pod: Object) -> bool:
