@@ -107,11 +107,6 @@ class Reporter:
             text = bounded(self._words.evicted(decision))
             self._put("prompt", self._event(act, "Preempted", text, str(act.order.number)))
 
-    @property
-    def starts_waiting(self) -> int:
-        """How many starts are not told yet: to be told of all, plan no more while it is large."""
-        return self._outbox.waiting("starts")
-
     async def run(self) -> None:
         """Write what is to be said until the task is cancelled."""
         paces: dict[LaneName, Pace] = {
