@@ -95,11 +95,9 @@ def load(
     shards: tuple[Assembled, ...] = ()
     if chosen:
         names = BUNDLES[chosen].shards(found)
-        wanted: Sequence[str | None] = names if every_shard and names else (None,)
-        if shard is not None:
-            wanted = (shard,) if shard in names else ()
-            if not wanted:
-                _report_no_shard(shard, names, place_of_input, findings)
+        wanted = _wanted_shards(names, shard, every_shard=every_shard)
+        if shard is not None and not wanted:
+            _report_no_shard(shard, names, place_of_input, findings)
         shards = _assemble_each(chosen, found, wanted, names, findings, rules)
     assert findings.has_errors or shards
     if findings.has_errors:
@@ -114,6 +112,15 @@ def load(
         read=dict(sorted(read.items())),
         left_alone=dict(sorted(left_alone.items())),
     )
+
+
+def _wanted_shards(
+    names: Sequence[str], shard: str | None, *, every_shard: bool
+) -> Sequence[str | None]:
+    """Return which shards to put together, of those called *names*; None: the first."""
+    if shard is not None:
+        return (shard,) if shard in names else ()
+    return names if every_shard and names else (None,)
 
 
 def _are_objects_of_a_cluster(findings: Findings) -> bool:
