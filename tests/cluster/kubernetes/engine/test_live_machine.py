@@ -130,15 +130,22 @@ class LiveMachine(RuleBasedStateMachine):
         else:
             self.each_of(data, self.server.keys(POD), self.server.delete)
 
-    @rule(data=st.data(), number=st.integers(0, 5))
-    def label_pod(self, data: st.DataObject, number: int) -> None:
-        """Something that is of no matter changes about a pod, be it bound or not."""
-        label = {"number": str(number)}
+    @rule(data=st.data(), number=st.integers(0, 5), is_ordered=st.booleans())
+    def label_pod(self, data: st.DataObject, number: int, is_ordered: bool) -> None:
+        """Something of no matter changes about a pod, of which an act is on its way perhaps.
+
+        That is seen before the act is carried out.
+        """
 
         def labelled(pod: Object) -> None:
-            pod["metadata"]["labels"] = {**pod["metadata"]["labels"], **label}
+            pod["metadata"]["labels"] = {**pod["metadata"]["labels"], "number": str(number)}
 
-        self.each_of(data, self.server.keys(POD), lambda key: self.server.update(key, labelled))
+        targets = {Key(POD, act.target.namespace, act.target.name) for act in self.unsent}
+        keys = [key for key in self.server.keys(POD) if not is_ordered or key in targets]
+        self.each_of(data, keys, lambda key: self.server.update(key, labelled))
+        if is_ordered:
+            self.deliver(POD, 100)
+            self.take()
 
     @rule(data=st.data(), phase=st.sampled_from(["Running", "Succeeded", "Failed"]))
     def report_pod(self, data: st.DataObject, phase: str) -> None:
@@ -231,6 +238,8 @@ class LiveMachine(RuleBasedStateMachine):
     @rule(data=st.data(), at_most=st.sampled_from([None, None, 1, 2]))
     def plan(self, data: st.DataObject, at_most: int | None) -> None:
         """The scheduler plans; what is delivered meanwhile comes before its plan is carried out."""
+        if data.draw(st.booleans()):
+            self.deliver_all()
         self.take()
         plan = self.engine.plan(self.server.now_ms, at_most_starts=at_most, explain=False)
         self.check_evictions(plan)
