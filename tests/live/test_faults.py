@@ -11,7 +11,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from tests.live.faults.campaign import Campaign, Runner, conduct, in_turns, record
+from tests.live.faults.campaign import Campaign, Runner, conduct, in_turns, record, say
 from tests.live.faults.fault import Kind
 from tools.k8s.cluster import Cluster
 
@@ -32,7 +32,7 @@ def campaign(runner: Runner, pytestconfig: pytest.Config) -> Iterator[Campaign]:
     yield campaign
     capture = pytestconfig.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture else nullcontext():
-        print(f"\nseed {SEED}: {campaign.summary()}")
+        say(f"\nseed {SEED}: {campaign.summary()}")
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -41,5 +41,5 @@ def test_a_fault_at_any_write_leaves_the_same_outcome_and_breaks_no_rule(
 ) -> None:
     own = [pair for pair in campaign.pairs if pair[1].kind is kind]
     chosen = in_turns(own, random.Random(SEED))
-    wrong = conduct(campaign, runner, chosen, seconds=SECONDS / len(Kind), say=print)
+    wrong = conduct(campaign, runner, chosen, seconds=SECONDS / len(Kind))
     assert not wrong, "\n".join([f"FAIRLEAD_FAULT_SEED={SEED}", *wrong])

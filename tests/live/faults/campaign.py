@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, zip_longest
 from pathlib import Path
 from typing import Final
@@ -90,7 +90,6 @@ def conduct(
     chosen: Iterable[Pair],
     *,
     seconds: float,
-    say: Callable[[str], None],
 ) -> list[str]:
     """Run the *chosen* faults until *seconds* have passed; returns what was wrong."""
     until_s = time.monotonic() + seconds
@@ -99,7 +98,7 @@ def conduct(
         if time.monotonic() > until_s:
             break
         began_s = time.monotonic()
-        problems = _run_pair(runner, WORLDS[name], fault)
+        problems = run_until_delivered(runner, WORLDS[name], fault)
         took_s = time.monotonic() - began_s
         campaign.run.append((name, fault))
         say(f"{name}, {fault}: {'WRONG' if problems else 'as without it'} ({took_s:.1f} s)")
@@ -123,15 +122,17 @@ def in_turns(pairs: Sequence[Pair], chance: random.Random) -> Iterator[Pair]:
         yield from (pair for pair in turn if pair is not None)
 
 
-def _run_pair(runner: Runner, world: World, fault: Fault) -> list[str]:
+def run_until_delivered(
+    runner: Runner, world: World, fault: Fault, attempts: int = _ATTEMPTS
+) -> list[str]:
     """Run a world with a fault until it was delivered; returns what was wrong."""
-    for _ in range(_ATTEMPTS):
+    for _ in range(attempts):
         result = runner.run(world, fault)
         if result.problems:
             return result.problems
         if result.is_delivered:
             return []
-    return [f"its write did not come in {_ATTEMPTS} runs"]
+    return [f"it was never delivered, in {attempts} runs"]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -144,7 +145,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", default="", help="faults whose text contains this")
     options = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="faults-"))
-    _say(f"seed {options.seed}, logs in {folder}")
+    say(f"seed {options.seed}, logs in {folder}")
     with Cluster(find_binaries(), folder / "cluster") as cluster:
         admin = Api(cluster)
         install_kinds(admin, with_older_group=False)
@@ -155,12 +156,13 @@ def main(arguments: Sequence[str]) -> int:
         campaign = record(runner)
         wanted = [pair for pair in campaign.pairs if options.only in str(pair[1])]
         chosen = in_turns(wanted, random.Random(options.seed))
-        conduct(campaign, runner, chosen, seconds=options.seconds, say=_say)
-    _say(campaign.summary())
+        conduct(campaign, runner, chosen, seconds=options.seconds)
+    say(campaign.summary())
     return bool(campaign.problems)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Write a line at once."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

@@ -117,11 +117,11 @@ def _kind(value: Mapping) -> GroupKind:
 
 def set_clock_back(*_: object) -> None:
     """Let the wall clock be an hour behind from now on; the monotonic clock goes on."""
-    now_s, now_ns = time.time, time.time_ns
+    now_s, now_ns, plain = time.time, time.time_ns, datetime.datetime
     time.time = lambda: now_s() - _BACK_S
     time.time_ns = lambda: now_ns() - _BACK_S * 10**9
     for module in list(sys.modules.values()):
-        if getattr(module, "datetime", None) is datetime.datetime:
+        if getattr(module, "datetime", None) is plain:
             module.datetime = EarlierDatetime  # type: ignore[attr-defined]
 
 

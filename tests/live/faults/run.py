@@ -28,9 +28,9 @@ from tests.live.faults.writes import Write, named_for_run
 from tools.k8s.cluster import Cluster, token
 
 STEP_WITHIN_S: Final = 40.0  # a lease of a killed leader ends after 15 s, a pause after 409 sooner
+_HIT_WITHIN_S: Final = 5.0  # what is written slowly may come after the outcome
 _CALM_S: Final = 0.4
 _MOMENT_S: Final = 0.002
-_SETTLES_WITHIN_S: Final = 15.0
 _NAMESPACES: Final = "/api/v1/namespaces"
 _PRIORITY_CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _USED: Final = re.compile(
@@ -51,9 +51,8 @@ class Plan(msgspec.Struct, frozen=True):
     number: int
     fault: Fault | None = None
     disturb: Disturbance | None = None  # while the second step is on its way
-    arguments: tuple[str, ...] = ("--no-leader-elect",)
     users: tuple[str, ...] = ("fairlead",)  # a process for each
-    is_supervised: bool = False  # a process that ends is started again
+    may_end: bool = False  # a process may end by itself, and is started again
     may_have_gaps: bool = False  # an API server that starts anew lets no watch resume
 
 
@@ -153,9 +152,9 @@ async def _play(stage: Stage, proxy: Proxy, kubeconfigs: list[Path], folder: Pat
     async with running(
         f"run-{plan.number}",
         kubeconfigs,
-        plan.arguments,
+        ["--leader-elect" if plan.world.is_elected else "--no-leader-elect"],
         folder,
-        is_supervised=plan.is_supervised,
+        is_supervised=plan.may_end,
     ) as replicas:
         proxy.kill = replicas.kill
         replicas.problems += await _play_steps(stage, replicas, proxy)
@@ -185,14 +184,15 @@ async def _play_steps(stage: Stage, replicas: Replicas, proxy: Proxy) -> list[st
 async def _settled(stage: Stage, replicas: Replicas, proxy: Proxy) -> list[str]:
     """Wait until the fault is delivered, all is told, and nothing changes any more."""
     clock = asyncio.get_running_loop()
-    until_s = clock.time() + _SETTLES_WITHIN_S
+    began_s = clock.time()
     while True:
         await _calm(stage.observer, proxy)
         wrong = await stage.end(stage.plan.world.steps[-1])
         wrong = wrong or wrong_status(stage.observer.now)
         wrong = wrong or _differing_metrics(await replicas.metrics(), stage.observer.now)
         is_awaited = stage.plan.fault is not None and not proxy.is_delivered
-        if not (wrong or is_awaited) or clock.time() > until_s:
+        within_s = STEP_WITHIN_S if wrong else _HIT_WITHIN_S if is_awaited else 0
+        if clock.time() >= began_s + within_s:
             return wrong
         await asyncio.sleep(_CALM_S)
 

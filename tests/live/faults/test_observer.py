@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from tests.live.api import Api, Object
+from tests.live.elastic_quotas import create_elastic_quota
 from tests.live.faults.admin import admin_of
 from tests.live.faults.history import PODS, History, Picture
+from tests.live.faults.judge import violations
 from tests.live.faults.observer import Observer, watching
 from tests.live.faults.proxy import Proxy, proxied
 from tests.live.nodes import create_node
@@ -133,6 +135,25 @@ def test_it_goes_on_when_the_api_server_is_started_anew(breakable_cluster: Clust
     history = _observe(breakable_cluster, story)
     assert {pod for _, pod in _changes(history, name)} == {"before", "after"}
     api.delete(pods_path(name), grace_period_s=0)
+
+
+def test_what_a_bad_scheduler_does_is_found(cluster: Cluster, api: Api, namespace: str) -> None:
+    create_node(api, "n1", cpu="1")
+    create_elastic_quota(api, namespace, "quota", min={"cpu": "2", "memory": "2Gi"})
+
+    async def story(proxy: Proxy, observer: Observer) -> None:
+        for name in ("x", "y"):
+            await asyncio.to_thread(create_pod, api, namespace, name)
+            await asyncio.to_thread(bind_pod, api, namespace, name, "n1")
+        await asyncio.to_thread(api.create, pods_path(namespace, "x", "eviction"), _eviction("x"))
+
+    found = violations(_observe(cluster, story))
+    assert any(each.startswith("n1 is overcommitted") for each in found), found
+    assert f"{namespace}/x was evicted, although {namespace} was within its guarantee" in found
+
+
+def _eviction(name: str) -> Object:
+    return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
 
 
 def test_what_does_not_come_true_in_time_is_said(cluster: Cluster) -> None:

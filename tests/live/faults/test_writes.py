@@ -19,6 +19,7 @@ ABOUT = {"kind": "Pod", "namespace": "a-run7", "name": "x-1"}
         ("PATCH", f"{PODS}/x-1/status", {}, ("status", "pods a/x")),
         ("DELETE", f"{PODS}/x-1", {}, ("delete", "pods a/x")),
         ("POST", PODS, {}, ("post", "pods a")),
+        ("POST", "/api/v1/namespaces/a-3/pods", {}, ("post", "pods a-3")),
         ("PATCH", f"{QUOTAS}/q/status", {}, ("status", "elasticquotas a/q")),
         ("PATCH", "/api/v1/nodes/n1-run7", {}, ("patch", "nodes n1")),
         (

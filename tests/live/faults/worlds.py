@@ -57,6 +57,7 @@ class World(msgspec.Struct, frozen=True):
     node_units: int
     quotas: dict[str, tuple[int, int]]  # of each namespace: min and max
     steps: tuple[Step, ...]
+    is_elected: bool = False  # the scheduler acts while it holds a Lease
 
 
 TAKING_BACK: Final = World(
@@ -165,7 +166,36 @@ FULL_NODES: Final = World(
     ),
 )
 
-WORLDS: Final = {world.name: world for world in (TAKING_BACK, FULL_NODES)}
+UNDER_A_LEASE: Final = World(
+    name="under a lease",
+    nodes=2,
+    node_units=4,
+    quotas={"a": (1, 4), "b": (3, 4)},
+    steps=(
+        Step(
+            "a borrows",  # 3 <= 4
+            (Pods("a", "base", 1, priority=10), Pods("a", "extra", 2)),
+            """
+            namespace  group  running  waiting
+            a          base   1        0
+            a          extra  2        0
+            """,
+        ),
+        Step(
+            "b takes back",  # 3 + 2 > 4, b: 2 <= 3, a: 3 > 1
+            (Pods("b", "own", 2),),
+            """
+            namespace  group  running  waiting
+            a          base   1        0
+            a          extra  1        0
+            b          own    2        0
+            """,
+        ),
+    ),
+    is_elected=True,
+)
+
+WORLDS: Final = {world.name: world for world in (TAKING_BACK, FULL_NODES, UNDER_A_LEASE)}
 
 
 def nodes(world: World, run: int) -> list[Object]:

@@ -60,9 +60,9 @@ def without_run(text: str) -> str:
     return _RUN.sub("", text)
 
 
-def _meaning(text: str) -> str:
-    """Return a subject without the run, and without the number of a pod in its group."""
-    return _OF_GROUP.sub("", without_run(text))
+def _group(name: str) -> str:
+    """Return the name of a pod without its number in its group."""
+    return _OF_GROUP.sub("", without_run(name))
 
 
 def describe(method: str, path: str, body: bytes) -> tuple[str, str]:
@@ -73,8 +73,8 @@ def describe(method: str, path: str, body: bytes) -> tuple[str, str]:
     plural, name, part = found["plural"], found["name"], found["part"]
     if plural == "events":
         return _event(method, body, name)
-    whole_name = "/".join(each for each in (found["namespace"], name) if each)
-    subject = _meaning(f"{plural} {whole_name}".rstrip())
+    whole_name = "/".join(each for each in (found["namespace"], _group(name or "")) if each)
+    subject = without_run(f"{plural} {whole_name}".rstrip())
     match method, part:
         case "POST", "binding":
             return "bind", subject
@@ -91,9 +91,9 @@ def _event(method: str, body: bytes, name: str | None) -> tuple[str, str]:
     value = _json(body)
     about = value.get("regarding") or value.get("involvedObject") or {}
     if not about:  # a change of an earlier one
-        return "event", _meaning(f"{method} {(name or '').rpartition('.')[0]}")
-    kind, namespace, about_name = (about.get(key, "") for key in ("kind", "namespace", "name"))
-    return "event", _meaning(f"{value.get('reason')} {kind} {namespace}/{about_name}")
+        return "event", f"{method} {_group((name or '').rpartition('.')[0])}"
+    kind, namespace = about.get("kind"), without_run(about.get("namespace", ""))
+    return "event", f"{value.get('reason')} {kind} {namespace}/{_group(about.get('name', ''))}"
 
 
 def _json(body: bytes) -> dict[str, Any]:
