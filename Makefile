@@ -20,7 +20,7 @@ installed := $(VENV)/.installed
 pytest := $(python) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-live test-exhaustive test-all check format docs bench bench-sim bench-live soak clean
+.PHONY: help setup run test test-live test-exhaustive test-all check format docs bench bench-sim bench-live soak soak-live clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,10 @@ soak: $(installed) ## look for preemptions without end, kill writers and attack 
 		$(python) -m tests.fuzz.$$door --seconds $(or $(FUZZ_SECONDS),3600) || exit 1; \
 	done
 	@$(python) -m tests.policy.kueue.loops --worlds 10000000 --jobs 2 $(ARGS)
+
+soak-live: $(installed) ## try every fault at every write of a live scheduler, for hours; ARGS='--seed 7'
+	@$(python) tools/k8s/build.py
+	@$(python) -m tests.live.faults.campaign $(ARGS)
 
 clean: ## remove the environments and all caches
 	rm -rf .venv .venv-* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
