@@ -6,7 +6,6 @@ from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.elastic_quota.read_options import PLUGIN_SCHEDULERS
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Evict, Reserve, Start, Wait
 from fairlead.policy.contract import make_policy
@@ -49,14 +48,13 @@ def told(assembled: Assembled) -> list[str]:
     [
         ("default-scheduler", "start a/p"),
         ("scheduler-plugins-scheduler", "start a/p"),
+        ("fairlead", "start a/p"),
         ("''", "start a/p"),
         ("kai-scheduler", "wait a/p: OtherScheduler"),
         ("some-other", "wait a/p: OtherScheduler"),
     ],
 )
-def test_only_pods_of_the_scheduler_with_the_plugin_are_started(
-    scheduler: str, answer: str
-) -> None:
+def test_only_pods_of_the_plugin_and_of_fairlead_are_started(scheduler: str, answer: str) -> None:
     own = pod("a/p", more=f"schedulerName: {scheduler}")
     assert told(sound(NODE, quota("a", "{min: {cpu: 4}}"), own)) == [answer]
     assert told(sound(NODE, own)) == [answer]  # without a quota too
@@ -127,4 +125,3 @@ def test_what_is_wrong_with_the_names() -> None:
     assert assemble(settings("[7]"))[1] == [
         "error wrong-type $.spec.elasticQuota.schedulerNames[0]"
     ]
-    assert {"default-scheduler", "scheduler-plugins-scheduler"} == PLUGIN_SCHEDULERS

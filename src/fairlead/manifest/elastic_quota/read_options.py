@@ -19,8 +19,10 @@ from fairlead.policy.elastic_quota.settings import (
 
 ELASTIC_QUOTA_SECTION: Final = "elasticQuota"
 
-PLUGIN_SCHEDULERS: Final = frozenset({"default-scheduler", "scheduler-plugins-scheduler"})
-"""As which the capacity-scheduling plugin runs: as the default scheduler, or as its chart does."""
+DEFAULT_SCHEDULERS: Final = frozenset(
+    {"default-scheduler", "scheduler-plugins-scheduler", "fairlead"}
+)
+"""As which the capacity-scheduling plugin runs, in its two forms of installation, and Fairlead."""
 
 _SCORINGS: Final[Mapping[str, Scoring]] = words(Scoring)
 
@@ -32,10 +34,10 @@ def quirk_field(name: str) -> str:
 
 
 class ElasticQuotaOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the section says: how to schedule, and under which names the plugin runs."""
+    """What the section says: how to schedule, and the pods of which schedulers."""
 
     settings: ElasticQuotaSettings = ElasticQuotaSettings()
-    schedulers: frozenset[str] = PLUGIN_SCHEDULERS
+    schedulers: frozenset[str] = DEFAULT_SCHEDULERS
 
 
 def read_elastic_quota_options(spec: Cursor) -> ElasticQuotaOptions:
@@ -69,11 +71,11 @@ def _read_settings(section: Cursor) -> ElasticQuotaSettings:
 
 
 def _read_schedulers(section: Cursor) -> frozenset[str]:
-    """Read under which names the plugin runs; pods that name another scheduler are never started.
+    """Read the names of schedulers; pods that name another one are never started.
 
     An empty list is as none at all.
     """
-    return frozenset(section.texts("schedulerNames")) or PLUGIN_SCHEDULERS
+    return frozenset(section.texts("schedulerNames")) or DEFAULT_SCHEDULERS
 
 
 def _read_quirks(section: Cursor, *, faithful: bool) -> PluginQuirks:
