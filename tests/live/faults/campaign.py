@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, zip_longest
+from itertools import count, product, zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,7 @@ import msgspec
 
 from tests.live.api import Api
 from tests.live.binaries import find_binaries
-from tests.live.faults.fault import Fault, Kind
+from tests.live.faults.fault import OF_WATCHES, Fault, Kind
 from tests.live.faults.run import Plan, Result, perform
 from tests.live.faults.worlds import WORLDS, World
 from tests.live.installation import install_kinds, install_roles
@@ -78,10 +78,16 @@ def record(runner: Runner) -> Campaign:
         results = [runner.run(world) for _ in range(2)]
         for result in results:
             assert not result.problems, "\n  ".join([f"{world.name}, no fault", *result.problems])
-        again = set(results[1].writes)
-        writes = [write for write in results[0].writes if write in again]
-        pairs += [(world.name, Fault(write, kind)) for write in writes for kind in Kind]
+        faults = set(_faults(results[0])) & set(_faults(results[1]))
+        pairs += [(world.name, fault) for fault in sorted(faults)]
     return Campaign(pairs)
+
+
+def _faults(result: Result) -> Iterator[Fault]:
+    """Yield every fault that is possible at a write of a run."""
+    for write, kind in product(result.writes, Kind):
+        if kind not in OF_WATCHES or write in result.watched:
+            yield Fault(write, kind)
 
 
 def conduct(

@@ -28,6 +28,7 @@ SLOW_S: Final = 2.0
 LATE_S: Final = 11.0  # the deadline of a write is 10 s
 
 KILLS: Final = frozenset({Kind.KILL_BEFORE, Kind.KILL_AFTER})
+OF_WATCHES: Final = frozenset({Kind.WATCHES_CUT, Kind.WATCHES_EXPIRED})
 NOT_FORWARDED: Final = frozenset({Kind.CUT_BEFORE, Kind.KILL_BEFORE})
 NOT_ANSWERED: Final = frozenset({Kind.CUT_BEFORE, Kind.CUT_AFTER, *KILLS})
 DELAYS_S: Final = {Kind.SLOW: SLOW_S, Kind.LATE: LATE_S}

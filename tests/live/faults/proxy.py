@@ -30,7 +30,7 @@ from tests.live.faults.fault import (
     Kind,
     Refusal,
 )
-from tests.live.faults.writes import METHODS, Journal
+from tests.live.faults.writes import METHODS, Journal, Write
 
 # These are about one connection, or are written anew.
 _OF_ONE_CONNECTION: Final = frozenset(
@@ -50,6 +50,7 @@ class Proxy:
     ) -> None:
         """Pass everything on to *upstream*, but for the write of *fault*."""
         self.journal = Journal()
+        self.watched: set[Write] = set()  # writes during which a watch was open
         self.url = ""
         self.fault = fault
         self.is_delivered = False
@@ -89,6 +90,8 @@ class Proxy:
 
     async def _write(self, request: web.BaseRequest, body: bytes) -> web.StreamResponse:
         write = self.journal.note(request.method, request.path, body)
+        if self._watches:
+            self.watched.add(write)
         if self.fault is None or self.is_delivered or write != self.fault.write:
             return await self._forward(request, body)
         return await self._fail(request, body, self.fault.kind)

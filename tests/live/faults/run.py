@@ -61,6 +61,7 @@ class Result(msgspec.Struct, frozen=True):
 
     problems: list[str]
     writes: list[Write]
+    watched: set[Write]  # those during which a watch was open
     is_delivered: bool
 
 
@@ -141,7 +142,7 @@ async def perform(cluster: Cluster, plan: Plan, folder: Path) -> Result:
                 problems.append(f"the observer has {observer.history.gaps} gaps")
         finally:
             await stage.clear()
-        return Result(problems, proxy.journal.writes, proxy.is_delivered)
+        return Result(problems, proxy.journal.writes, proxy.watched, proxy.is_delivered)
 
 
 async def _play(stage: Stage, proxy: Proxy, kubeconfigs: list[Path], folder: Path) -> list[str]:

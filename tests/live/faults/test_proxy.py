@@ -170,6 +170,7 @@ def test_the_process_is_killed_before_or_after_the_write(
 
 def test_a_watch_passes_each_event_at_once(cluster: Cluster, namespace: str) -> None:
     async def story(proxy: Proxy, through: Admin) -> None:
+        await through.create(pods_path(namespace), _pod("old"))
         async with _watch(through, namespace) as lines:
             for name in "abc":
                 await through.create(pods_path(namespace), _pod(name))
@@ -177,7 +178,9 @@ def test_a_watch_passes_each_event_at_once(cluster: Cluster, namespace: str) -> 
                 assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", name)
             assert proxy.open_watches == 1
 
-    assert _play(cluster, None, story).open_watches == 0
+    proxy = _play(cluster, None, story)
+    assert proxy.open_watches == 0
+    assert [each.number for each in sorted(proxy.watched)] == [2, 3, 4]
 
 
 def test_all_watches_are_cut_when_the_write_comes(cluster: Cluster, namespace: str) -> None:
