@@ -59,6 +59,13 @@ def names(listing: Listing) -> list[str]:
     return [str(cluster_document(each).source.file).split()[-1] for each in listing.objects]
 
 
+def test_which_client_wrote_which_field_is_left_out() -> None:
+    written = {"manager": "kubelet", "operation": "Update", "fieldsV1": {"f:status": {}}}
+    items: list[Any] = [{"metadata": {"name": "a", "managedFields": [written]}}, {"metadata": None}]
+    found, _ = listed(answers(200, {"metadata": {"resourceVersion": "7"}, "items": items}))
+    assert [each["metadata"] for each in found.objects] == [{"name": "a"}, None]
+
+
 def test_pages_are_put_together() -> None:
     found, server = listed(page("a", "b", more="x=&y"), page("c", version="7"), page_size=2)
     assert names(found) == ["a", "b", "c"]
