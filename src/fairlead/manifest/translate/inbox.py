@@ -330,12 +330,14 @@ def _in_its_place(known: Object, found: Object) -> Object:
     """Return an object as it was *known*, and a pod where its invalid version *found* is.
 
     A pod that is bound, leaves or ends does so whatever its annotations say. Else its room would be
-    given out twice, or be held for ever.
+    given out twice, or be held for ever. And it is evicted in its latest version, or not at all.
     """
     if not (isinstance(known, PodObject) and isinstance(found, PodObject)):
         return known
+    version = found.identity.resource_version
     return msgspec.structs.replace(
         known,
+        identity=msgspec.structs.replace(known.identity, resource_version=version),
         node=known.node or found.node,
         phase=found.phase,
         terminating=known.terminating or found.terminating,

@@ -5,6 +5,7 @@ What was assumed stays so until a fact or an outcome shows otherwise; what faile
 
 import pytest
 
+from fairlead.cluster.kubernetes.acting.acts import Evict
 from tests.cluster.kubernetes.engine.led_engine import (
     LedEngine,
     group,
@@ -257,3 +258,18 @@ def test_a_victim_that_is_gone_before_its_outcome_makes_room() -> None:
     assert led.decide() == ["bind a/new to n1"]
     led.take(outcome)
     assert led.places() == {"a/new": "n1 binding"}
+
+
+def test_a_victim_whose_object_became_invalid_is_evicted_in_its_latest_version() -> None:
+    """The last version that could be read counts, but the API server knows the latest one only.
+
+    An eviction of an older version is a conflict, and was decided anew at once, without an end.
+    """
+    led = borrowed("b/p")
+    led.server.update(pod_key("b/p"), lambda value: value["spec"].update(priority="high"))
+    led.deliver()
+    assert led.decide() == ["evict b/p"]
+    act = led.act("b/p")
+    assert isinstance(act, Evict)
+    latest = led.server.objects[pod_key("b/p")]["metadata"]["resourceVersion"]
+    assert act.resource_version == latest
