@@ -19,6 +19,7 @@ node is lost by both, which no scheduler can help.
 from collections import Counter
 from collections.abc import Iterable
 from operator import ge
+from typing import TypeAlias
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -35,6 +36,7 @@ from fairlead.cluster.kubernetes.acting.acts import Bind, Evict, Look
 from fairlead.cluster.kubernetes.engine.engine import Engine
 from fairlead.cluster.kubernetes.engine.mailbox import Mail
 from fairlead.cluster.kubernetes.watching.facts import Listed
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Evict as EvictDecision
 from fairlead.model.plan import Plan, Start
 from tests.cluster.kubernetes.engine.acts_server import FATES, ActsServer, Fate
@@ -73,6 +75,8 @@ TOGGLED = "d"  # its quota comes and goes
 FREE = "x"  # has none
 NAMES = ("p", "q", "r", "s", "t")
 MANY_CYCLES = 60
+Taking: TypeAlias = tuple[QueueName, WorkloadName]
+"""The namespace that victims are taken of, and the workload for which."""
 
 
 NEW_PODS = st.lists(
@@ -361,17 +365,22 @@ class LiveMachine(RuleBasedStateMachine):
     def check_evictions(self, plan: Plan) -> None:
         """Assert that what is taken for another namespace is taken of one that is over its min.
 
-        The plan itself may have started pods there before.
+        The plan itself may have started pods there before. Of the pods that are taken together the
+        last one may push its namespace below its min, which we take to be the largest.
         """
         state = self.engine.state
         axes = [axis.resource for axis in state.axes.axes]
         used = Counter({name: cpus(axes, sums.allocated) for name, sums in state.sums.items()})
+        before: dict[Taking, int] = {}  # what the namespace used
+        taken: dict[Taking, list[int]] = {}
         for each in plan.decisions:
             workload = state.workloads[each.workload]
-            requests = {one: workload.pod_sets.of(one).requests for one in workload.pods()}
+            asked = {
+                one: cpus(state.resources, workload.pod_sets.of(one).requests)
+                for one in workload.pods()
+            }
             if isinstance(each, Start):
-                for place in each.placements:
-                    used[workload.queue] += cpus(state.resources, requests[place.pod])
+                used[workload.queue] += sum(asked[place.pod] for place in each.placements)
             if isinstance(each, EvictDecision):
                 assert each.beneficiary is not None
                 claimant = state.workloads[each.beneficiary]
@@ -380,10 +389,13 @@ class LiveMachine(RuleBasedStateMachine):
                     assert workload.priority < claimant.priority
                     assert is_free == (claimant.queue not in state.queues)
                 else:
-                    least = cpus(axes, state.queues[workload.queue].guaranteed)
-                    assert used[workload.queue] > least, f"{each.workload} is within its min"
-                for one in each.pods:
-                    used[workload.queue] -= cpus(state.resources, requests[one])
+                    key = workload.queue, each.beneficiary
+                    before.setdefault(key, used[workload.queue])
+                    taken.setdefault(key, []).extend(asked[one] for one in each.pods)
+                used[workload.queue] -= sum(asked[one] for one in each.pods)
+        for key, amounts in taken.items():
+            least = cpus(axes, state.queues[key[0]].guaranteed)
+            assert before[key] - sum(amounts) + max(amounts) > least, f"{key[0]} is within its min"
 
     def request(self, act: Bind | Evict, fate: Fate) -> None:
         """Send a request."""
