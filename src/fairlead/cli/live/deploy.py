@@ -19,13 +19,14 @@ from fairlead.cluster.kubernetes.install.render import (
     installation_text,
     kind_texts,
 )
+from fairlead.cluster.kubernetes.live_rule_sets import LIVE_POLICIES
 from fairlead.policy.contract import POLICY_NAMES
 
-EPILOG = """\b
+EPILOG = f"""\b
 Examples:
   fairlead deploy --context my-cluster | kubectl apply -f -
   fairlead deploy --no-crds --image registry.example/fairlead:1 > fairlead.yaml
-  fairlead deploy --shadow --policy kai --scheduler-name kai-scheduler
+  fairlead deploy --shadow --policy {POLICY_NAMES[0]}
 
 The folder deploy/ of the repository has the same objects, for kustomize.
 """
@@ -60,9 +61,9 @@ def _read_image(_context: click.Context, _option: click.Parameter, text: str) ->
 @click.option(
     "--policy",
     type=click.Choice(POLICY_NAMES),
-    default="elastic-quota",
+    default=LIVE_POLICIES[0],
     show_default=True,
-    help="The rules. Only elastic-quota can schedule a cluster today; --shadow takes all.",
+    help=f"The rules. Only {LIVE_POLICIES[0]} can schedule a cluster today; --shadow takes all.",
 )
 @click.option("--shadow", is_flag=True, help="Install what only watches, and cannot write.")
 @click.option(
@@ -103,7 +104,7 @@ def _read_image(_context: click.Context, _option: click.Parameter, text: str) ->
     is_flag=True,
     help="Leave out the admission policy by which the API server refuses a former leader.",
 )
-@click.option("--no-crds", is_flag=True, help="Leave out ElasticQuota and PodGroup.")
+@click.option("--no-crds", is_flag=True, help="Leave out the definitions of quotas and pod groups.")
 @click.option(
     "--context",
     "context_name",
@@ -154,9 +155,10 @@ def _check_shadow(context: click.Context) -> None:
 
 
 def _check_scheduling(policy: str, scheduler_name: str, context: click.Context) -> None:
-    if policy != "elastic-quota":
+    if policy not in LIVE_POLICIES:
         raise click.UsageError(
-            f"only elastic-quota can schedule a cluster today: add --shadow to watch with {policy}",
+            f"only {LIVE_POLICIES[0]} can schedule a cluster today: add --shadow to watch with "
+            f"{policy}",
             context,
         )
     if scheduler_name == "default-scheduler":

@@ -14,17 +14,18 @@ from fairlead.cli.output.table import wrapped
 from fairlead.cluster.kubernetes.doctor.diagnosis import Diagnosis
 from fairlead.cluster.kubernetes.doctor.examine import Patient, examine
 from fairlead.cluster.kubernetes.install.render import DEFAULT_NAMESPACE, DEFAULT_SCHEDULER_NAME
+from fairlead.cluster.kubernetes.live_rule_sets import LIVE_POLICIES
 from fairlead.errors import FairleadError, StoreError
 from fairlead.explain.text.names import first_few, printable
 from fairlead.manifest.load import LoadResult, load
 from fairlead.policy.contract import POLICY_NAMES, PolicyName, Settings, counts_usage
 from fairlead.usage.settings import PrometheusSource
 
-EPILOG = """\b
+EPILOG = f"""\b
 Examples:
   fairlead doctor
   fairlead doctor --context my-cluster --scheduler-name scheduler-plugins-scheduler
-  fairlead doctor --shadow --policy kai
+  fairlead doctor --shadow --policy {POLICY_NAMES[0]}
 """
 _MARKS: Final = {"ok": "ok", "note": "note", "warning": "warning", "error": "ERROR"}
 _INDENT: Final = "         "
@@ -34,7 +35,7 @@ _INDENT: Final = "         "
 @click.option(
     "--policy",
     type=click.Choice(POLICY_NAMES),
-    default="elastic-quota",
+    default=LIVE_POLICIES[0],
     show_default=True,
     help="The rules.",
 )

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from fairlead.cluster.kubernetes.live_rule_sets import LIVE_RULE_SETS, LiveRuleSet
+from fairlead.cli.input.findings import show_findings
 from fairlead.errors import FairleadError, ManifestError
-from fairlead.manifest.elastic_quota.read_options import ELASTIC_QUOTA_SECTION
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kinds import identify
 from fairlead.manifest.text.documents import Document, cluster_document, read_documents
 from fairlead.manifest.text.values import Mapping
 from fairlead.policy.contract import PolicyName
@@ -18,13 +20,26 @@ def live_settings(
 ) -> list[Document]:
     """Return the Settings in *files*, under which the pods of *scheduler_name* are ours.
 
-    None: the pods of the schedulers that the settings, or the rule set, name. Raises ManifestError
-    for what cannot be read, and FairleadError for objects that a cluster has itself.
+    None: the pods of the schedulers that the settings, or the rule set, name. Prints warnings.
+    Raises ManifestError for what is wrong, and FairleadError for objects that a cluster has itself.
     """
     findings = Findings()
     documents = read_documents(files, findings)
     if findings.has_errors:
         raise ManifestError(each for each in findings if each.severity == "error")
+    _check_kinds(documents)
+    for each in documents:
+        identify(each, findings).read(findings)
+    if findings.has_errors:
+        raise ManifestError(each for each in findings if each.severity == "error")
+    show_findings(list(findings))
+    rules = LIVE_RULE_SETS.get(policy)
+    if scheduler_name is None or rules is None:
+        return documents
+    return [_with_scheduler(documents[0] if documents else None, rules, scheduler_name)]
+
+
+def _check_kinds(documents: Sequence[Document]) -> None:
     others = [each for each in documents if each.value.get("kind") != "Settings"]
     if others:
         found = f"{others[0].value.get('kind')} in {others[0].source.file}"
@@ -33,21 +48,21 @@ def live_settings(
             "cluster"
         )
     if len(documents) > 1:
-        raise FairleadError("-f has two Settings, expected one: put both into one object")
-    if scheduler_name is None or policy != "elastic-quota":
-        return documents
-    return [_with_scheduler(documents[0] if documents else None, scheduler_name)]
+        places = " and ".join(f"{each.source.file}:{each.source.line}" for each in documents[:2])
+        raise FairleadError(
+            f"-f has {len(documents)} Settings, in {places}, expected one: put all into one object"
+        )
 
 
-def _with_scheduler(settings: Document | None, scheduler_name: str) -> Document:
+def _with_scheduler(settings: Document | None, rules: LiveRuleSet, scheduler_name: str) -> Document:
     """Return *settings* in which the pods of one scheduler are started, and no others."""
     value: dict[str, Any] = dict(settings.value) if settings is not None else {**_SETTINGS}
     spec = value.get("spec")
     own: dict[str, Any] = dict(spec) if isinstance(spec, dict) else {}
-    section = own.get(ELASTIC_QUOTA_SECTION)
-    rules: dict[str, Any] = dict(section) if isinstance(section, dict) else {}
-    named: Mapping = {"schedulerNames": [scheduler_name]}
-    value["spec"] = own | {ELASTIC_QUOTA_SECTION: rules | named}
+    section = own.get(rules.section)
+    written: dict[str, Any] = dict(section) if isinstance(section, dict) else {}
+    named: Mapping = {rules.scheduler_names: [scheduler_name]}
+    value["spec"] = own | {rules.section: written | named}
     if settings is None:
         return cluster_document(value | {"metadata": {"name": "settings"}})
     return Document(source=settings.source, value=value)
