@@ -12,7 +12,6 @@ from fairlead.cluster.kubernetes.shadow.comparison import Comparison
 from fairlead.errors import FairleadError
 from fairlead.store.metrics.exposition import exposition
 from fairlead.store.metrics.family import Family, single
-from fairlead.store.metrics.registry import state_families
 
 _ALIKE: Final = {"started": "started by both", "evicted": "evicted by both"}
 _DIFFERENCES: Final = ("started", "not-started", "not-evicted")
@@ -23,7 +22,7 @@ class ShadowMetrics:
 
     def __init__(self) -> None:
         """Begin with nothing compared."""
-        self.text = exposition(_families(Comparison()))
+        self.text = exposition(shadow_families(Comparison()))
 
     def compared(self, engine: Engine, comparison: Comparison, _took_s: float) -> None:
         """Take the numbers of a comparison. Called by the shadow's thread."""
@@ -31,10 +30,11 @@ class ShadowMetrics:
             own = state_families(engine.state, engine.settings, None)
         except FairleadError:  # there is nothing to divide yet
             own = []
-        self.text = exposition([*own, *_families(comparison)])
+        self.text = exposition([*own, *shadow_families(comparison)])
 
 
-def _families(comparison: Comparison) -> list[Family]:
+def shadow_families(comparison: Comparison) -> list[Family]:
+    """Return what both schedulers did since the beginning."""
     counts = comparison.counts
     return [
         _counter(

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from fairlead.cluster.kubernetes.reporting.writer import ReportCounts
+from fairlead.cluster.kubernetes.shadow.comparison import Comparison
 from fairlead.store.metrics.family import Histogram, input_errors_family, usage_store_families
 from fairlead.store.metrics.registry import state_families
 from fairlead.web.live_metrics import LiveMetrics
+from fairlead.web.shadow_metrics import shadow_families
 from tests.manifest.reading import load_or_raise
 from tests.shared_folder import ROOT
 
@@ -35,7 +37,7 @@ def exported() -> dict[str, frozenset[str]]:
     assert all(family.samples for family in families)
     exported = {family.name: frozenset(family.labels) for family in families}
     live = LiveMetrics(is_leader=lambda: True, awaited=list, reports=ReportCounts())
-    for each in live.families():
+    for each in (*live.families(), *shadow_families(Comparison())):
         labels = {"le"} if isinstance(each, Histogram) else each.labels
         exported[each.name] = frozenset(labels)
     return exported
