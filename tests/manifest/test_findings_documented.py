@@ -55,6 +55,7 @@ WITHOUT_EXAMPLE = {
     "tab-indentation",
     "broken-row",  # of traces, which only a scenario names
     "dropped-rows",
+    "forbidden",  # of a cluster, which no page reads
     "bad-certificate",  # of kubeconfigs, which no page shows to `validate`
     "unsupported-login",
     "unverified-server",

@@ -51,6 +51,11 @@ class CannedApi:
         """Delete an object; watches are told."""
         self._change("DELETED", each)
 
+    def is_watched(self, path: str) -> bool:
+        """Return whether a collection is watched now."""
+        with self._lock:
+            return bool(self._watches.get(path))
+
     def send(self, path: str, event: Object) -> None:
         """Send an event to the watches of a collection."""
         with self._lock:

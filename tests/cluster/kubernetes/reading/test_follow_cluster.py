@@ -119,10 +119,11 @@ def test_what_a_file_adds_stays_when_its_kind_is_listed_anew(server: CannedApi) 
     """A version that the server does not know any more asks for a new list of the queues."""
     server.put(queue("a"))
     gone = {"type": "ERROR", "object": status(410, "Expired")}
+    queues = "/apis/scheduling.run.ai/v2/queues"
 
     async def story(seen: Seen) -> None:
-        await until(lambda: bool(seen))
-        server.send("/apis/scheduling.run.ai/v2/queues", gone)
+        await until(lambda: bool(seen) and server.is_watched(queues))
+        server.send(queues, gone)
         server.put(queue("c"))
         await until(lambda: any("c" in each for each in seen))
 
