@@ -15,6 +15,7 @@ from tests.live.binaries import find_binaries
 from tests.live.fairlead_process import FairleadProcess
 from tests.live.installation import install_kinds, install_roles
 from tests.live.kubectl import Kubectl
+from tests.live.lease_policy import keep_leases_up_to_date
 from tests.live.leases import release_lease
 from tests.live.namespaces import create_namespace, remove_all_namespaces, remove_namespace
 from tests.live.nodes import delete_all_nodes
@@ -76,6 +77,7 @@ def _prepare(started: Cluster, *, with_older_group: bool) -> None:
     admin = Api(started)
     install_kinds(admin, with_older_group=with_older_group)
     install_roles(admin)
+    keep_leases_up_to_date(admin)
     started.start("kwok")
     started.start("kube-controller-manager")
 
