@@ -12,6 +12,7 @@ from fairlead.cluster.kubernetes.shadow.comparison import Comparison
 from fairlead.errors import FairleadError
 from fairlead.store.metrics.exposition import exposition
 from fairlead.store.metrics.family import Family, single
+from fairlead.store.metrics.registry import state_families
 
 _ALIKE: Final = {"started": "started by both", "evicted": "evicted by both"}
 _DIFFERENCES: Final = ("started", "not-started", "not-evicted")

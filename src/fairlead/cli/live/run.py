@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -19,24 +19,19 @@ from fairlead.cli.live.shadow import run_shadow
 from fairlead.cli.usage.record import STORE_VARIABLE
 from fairlead.cluster.kubernetes.client.find_access import Wanted, find_access
 from fairlead.cluster.kubernetes.election.election import Election, unique_identity
+from fairlead.cluster.kubernetes.live_rule_sets import LIVE_POLICIES
 from fairlead.cluster.kubernetes.loop.leadership import Alone, Leadership
 from fairlead.cluster.kubernetes.reporting.reporter import EventsWanted
+from fairlead.explain.registry import RULE_SETS
 from fairlead.policy.contract import POLICY_NAMES, PolicyName
 
-EPILOG = """\b
+EPILOG = f"""\b
 Examples:
-  fairlead run --policy elastic-quota
-  fairlead run --policy elastic-quota --scheduler-name scheduler-plugins-scheduler
-  fairlead run --shadow --policy kai --context prod
+  fairlead run --policy {LIVE_POLICIES[0]}
+  fairlead run --policy {LIVE_POLICIES[0]} --scheduler-name scheduler-plugins-scheduler
+  fairlead run --shadow --policy {POLICY_NAMES[0]} --context prod
 """
 DEFAULT_SCHEDULER_NAME: Final = "fairlead"
-LIVE_POLICIES: Final[tuple[PolicyName, ...]] = ("elastic-quota",)
-_RUNNING: Final[Mapping[PolicyName, str]] = {
-    "kai": "KAI-Scheduler",
-    "kueue": "Kueue",
-    "elastic-quota": "the scheduler with ElasticQuota",
-}
-"""What runs where Fairlead is the shadow."""
 _INTERRUPTED: Final = 130
 
 
@@ -122,7 +117,7 @@ def command(
 
     def run(stop: asyncio.Event) -> Awaitable[None]:
         if name is None or shadow:
-            return run_shadow(access, policy, given, _RUNNING[policy], listen, stop)
+            return run_shadow(access, policy, given, RULE_SETS[policy].product, listen, stop)
         leadership: Leadership = Alone()
         if leader_elect:
             # Credentials are renewed by the thread that uses them, so the election has its own.
