@@ -66,7 +66,7 @@ COMMANDS = {
     "plan as JSON": ("plan", *NOW, "-o", "json"),
 }
 
-OWN_COMMANDS = {
+OWN_COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "elastic-quota": [("explain", "speech"), ("explain", "vision/train-d", *NOW)],
     "kai": [("explain", "speech"), ("explain", "speech/dictation", *NOW)],
     "kueue": [("pending", "language", *NOW), ("explain", "team-vision/segmenter", *NOW)],
