@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +19,6 @@ ELECTED: Final = msgspec.structs.replace(TAKING_BACK, is_elected=True)
 ELECTED_ON_FULL_NODES: Final = msgspec.structs.replace(FULL_NODES, is_elected=True)
 LEASE: Final = f"/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/fairlead"
 TAKEN_OVER_WITHIN_S: Final = 30.0  # a lease ends after 15 s
-_numbers = count(10_000)
 
 
 def _run(cluster: Cluster, folder: Path, plan: Plan) -> list[str]:
@@ -36,7 +34,7 @@ def test_servers_are_killed_and_started_again(
             breakable_cluster.stop(server)
         await asyncio.to_thread(breakable_cluster.ensure_running)
 
-    plan = Plan(world=FULL_NODES, number=next(_numbers), disturb=disturb, may_have_gaps=True)
+    plan = Plan(world=FULL_NODES, disturb=disturb, may_have_gaps=True)
     assert _run(breakable_cluster, tmp_path, plan) == []
 
 
@@ -48,7 +46,7 @@ def test_the_api_server_answers_nothing_for_longer_than_any_deadline(
         await asyncio.sleep(12)
         breakable_cluster.resume("kube-apiserver")
 
-    plan = Plan(world=TAKING_BACK, number=next(_numbers), disturb=disturb, may_have_gaps=True)
+    plan = Plan(world=TAKING_BACK, disturb=disturb, may_have_gaps=True)
     assert _run(breakable_cluster, tmp_path, plan) == []
 
 
@@ -60,7 +58,7 @@ def test_the_wall_clock_is_set_back_by_an_hour(cluster: Cluster, tmp_path: Path)
             while await _renewed(admin) >= before:  # the Lease shows that the clock was set
                 await asyncio.sleep(0.1)
 
-    plan = Plan(world=ELECTED, number=next(_numbers), disturb=disturb)
+    plan = Plan(world=ELECTED, disturb=disturb)
     assert _run(cluster, tmp_path, plan) == []
 
 
@@ -71,7 +69,7 @@ def test_the_lease_is_deleted(cluster: Cluster, tmp_path: Path) -> None:
             while not await _holder(admin):
                 await asyncio.sleep(0.1)
 
-    plan = Plan(world=ELECTED, number=next(_numbers), disturb=disturb, may_end=True)
+    plan = Plan(world=ELECTED, disturb=disturb, may_end=True)
     assert _run(cluster, tmp_path, plan) == []
 
 
@@ -92,7 +90,6 @@ def test_the_leader_stalls_and_goes_on_when_another_replica_leads(
 
     plan = Plan(
         world=ELECTED_ON_FULL_NODES,
-        number=next(_numbers),
         disturb=disturb,
         users=("fairlead", "fairlead-2"),
         may_end=True,

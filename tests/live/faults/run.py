@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -41,14 +42,16 @@ _USED: Final = re.compile(
 _UNFINISHED: Final = re.compile(r"^fairlead_acts_unfinished\{.*\} (?P<acts>[\d.]+)$", re.MULTILINE)
 
 
+_numbers = count(1)
+
 Disturbance = Callable[[Replicas, Admin], Awaitable[None]]
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be run."""
 
     world: World
-    number: int
+    number: int = msgspec.field(default_factory=lambda: next(_numbers))  # no other run has it
     fault: Fault | None = None
     disturb: Disturbance | None = None  # while the second step is on its way
     users: tuple[str, ...] = ("fairlead",)  # a process for each

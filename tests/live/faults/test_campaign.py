@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.live.faults.campaign import Campaign, Runner, in_turns, run_until_delivered
 from tests.live.faults.fault import Fault, Kind
-from tests.live.faults.worlds import TAKING_BACK
+from tests.live.faults.worlds import FULL_NODES
 from tests.live.faults.writes import Write
 from tools.k8s.cluster import Cluster
 
@@ -44,5 +44,12 @@ def test_the_summary_says_how_many_of_how_many_were_run() -> None:
 
 def test_a_fault_at_a_write_that_never_comes_is_wrong(cluster: Cluster, tmp_path: Path) -> None:
     fault = Fault(Write("bind", "pods a/nothing", 1), Kind.CONFLICT)
-    found = run_until_delivered(Runner(cluster, tmp_path), TAKING_BACK, fault, attempts=1)
-    assert found == ["it was never delivered, in 1 runs"]
+    found = run_until_delivered(Runner(cluster, tmp_path), FULL_NODES, fault)
+    assert found == ["it was never delivered, in 3 runs"]
+
+
+def test_where_the_nth_write_does_not_come_an_earlier_one_fails(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    fault = Fault(Write("status", "pods b/late", 5), Kind.BROKEN)  # there is one pod, that waits
+    assert run_until_delivered(Runner(cluster, tmp_path), FULL_NODES, fault) == []
