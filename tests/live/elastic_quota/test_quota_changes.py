@@ -27,8 +27,7 @@ def test_a_raised_max_lets_the_next_pod_start(
     api: Api, namespace: str, start_fairlead: StartFairlead
 ) -> None:
     create_node(api, "node-1", cpu="8")
-    create_elastic_quota(api, namespace, "quota", min={"cpu": "4"}, max={"cpu": "1"})
-    api.patch(elastic_quotas_path(namespace, "quota"), {"spec": {"min": {"cpu": "1"}}})
+    create_elastic_quota(api, namespace, "quota", min={"cpu": "1"}, max={"cpu": "1"})
     start_fairlead()
     cpu_pod(api, namespace, "first")
     cpu_pod(api, namespace, "second")
