@@ -61,6 +61,7 @@ def seen(
     *plays: Playing,
     until: str,
     idle_s: float = 5.0,
+    lasting_s: float = 30.0,
     deadline_s: float = 5.0,
     max_line_bytes: int = 2**20,
     first_s: float = 0.001,
@@ -78,7 +79,10 @@ def seen(
             )
             pauses = Backoff(lambda: 0.5, first_s=first_s, most_s=0.1)
             try:
-                async with aclosing(watch(lane, PODS, "5", pauses=pauses, idle_s=idle_s)) as all_:
+                all_events = watch(
+                    lane, PODS, "5", pauses=pauses, idle_s=idle_s, lasting_s=lasting_s
+                )
+                async with aclosing(all_events) as all_:
                     async for each in all_:
                         events.append(each)
                         if getattr(each, "resource_version", "") == until:
@@ -240,7 +244,7 @@ def test_a_line_without_an_end_is_bounded() -> None:
     assert isinstance(failure(play, max_line_bytes=100), TooLongAnswerError)
 
 
-def test_a_silent_watch_is_begun_anew() -> None:
+def test_a_silent_watch_is_begun_anew_and_is_no_error() -> None:
     events, _ = seen(
         streams(event("ADDED", 6), end="open"),
         streams(event("ADDED", 7), end="open"),
@@ -248,7 +252,24 @@ def test_a_silent_watch_is_begun_anew() -> None:
         idle_s=0.6,
     )
     assert versions(events) == ["6", "7"]
-    assert problems(events) == [LateError]
+    assert problems(events) == [None]
+
+
+def test_connections_that_lasted_without_an_event_do_not_lengthen_pauses() -> None:
+    """A silent one ends after 0.3 s, an empty one at once; 0.2 s is lasting. From 1 ms."""
+    quiet, ended = streams(end="open"), streams()
+    events, _ = seen(
+        quiet,
+        quiet,
+        ended,
+        quiet,
+        streams(event("ADDED", 6), end="open"),
+        until="6",
+        idle_s=0.3,
+        lasting_s=0.2,
+    )
+    pauses = [each.pause_s for each in events if isinstance(each, Interrupted)]
+    assert pauses == pytest.approx([0.00075, 0.00075, 0.0015, 0.00075])
 
 
 def test_the_idle_deadline_begins_anew_with_each_line() -> None:
@@ -266,7 +287,7 @@ def test_a_line_that_drips_is_no_sign_of_life() -> None:
     began_s = time.monotonic()
     drip = sends(STREAM_HEAD, *[chunk(b" ")] * 100, pause_s=0.05)
     events, _ = seen(drip, streams(event("ADDED", 6), end="open"), until="6", idle_s=0.6)
-    assert problems(events) == [LateError]
+    assert problems(events) == [None]
     assert time.monotonic() - began_s < 4.5
 
 

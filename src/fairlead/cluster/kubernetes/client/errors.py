@@ -6,6 +6,7 @@
     └── ApiError                 method, path, status, reason, and what to do
         ├── UnreachableError     no connection, or it broke
         │   └── LateError        no whole answer before the deadline
+        │       └── SilentError  no line of a stream for too long
         ├── UnreadableAnswerError  an answer that no API server gives
         │   └── TooLongAnswerError an answer or a line beyond the bound
         ├── InvalidError         400, 405, 415, 422 and the like
@@ -74,6 +75,10 @@ class LateError(UnreachableError):
     """The whole answer did not come before the deadline."""
 
     advice = "see whether the API server is overloaded or the network loses packets"
+
+
+class SilentError(LateError):
+    """A stream that had begun has sent no line for too long."""
 
 
 class UnreadableAnswerError(ApiError):

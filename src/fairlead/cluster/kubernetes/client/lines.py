@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 
-from fairlead.cluster.kubernetes.client.errors import AT_ONCE_S, LateError, TooLongAnswerError
+from fairlead.cluster.kubernetes.client.errors import AT_ONCE_S, SilentError, TooLongAnswerError
 from fairlead.cluster.kubernetes.client.unreachable import unreachable
 
 
@@ -23,7 +23,7 @@ class Lines:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield each complete line; what was cut off at the end is left out.
 
-        Raises LateError if a line takes longer than the idle deadline, however many of its bytes
+        Raises SilentError if a line takes longer than the idle deadline, however many of its bytes
         come before; TooLongAnswerError beyond the bound; UnreachableError if the connection breaks.
         """
         clock = asyncio.get_running_loop()
@@ -49,6 +49,6 @@ class Lines:
                 return await self._content.readany()
         except TimeoutError:
             found = f"no line of the stream within {self._idle_s:g} s"
-            raise LateError(self.asked, found, retry_after_s=AT_ONCE_S) from None
+            raise SilentError(self.asked, found, retry_after_s=AT_ONCE_S) from None
         except (aiohttp.ClientError, OSError) as error:
             raise unreachable(self.asked, error, is_sent=True) from None

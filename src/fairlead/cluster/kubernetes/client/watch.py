@@ -6,6 +6,7 @@ going on is not possible: GoneError asks for a new list.
 """
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator
 from http import HTTPStatus
 from typing import Any, Final, Literal, TypeAlias
@@ -15,6 +16,7 @@ import msgspec
 from fairlead.cluster.kubernetes.client.backoff import Backoff
 from fairlead.cluster.kubernetes.client.errors import (
     AT_ONCE_S,
+    SilentError,
     Status,
     UnreadableAnswerError,
     shown,
@@ -26,8 +28,10 @@ from fairlead.cluster.kubernetes.client.session import Query, Session
 from fairlead.errors import ClusterError
 from fairlead.manifest.text.values import Mapping
 
-# Bookmarks come about once a minute; without one for longer the connection is taken for dead.
+# Bookmarks come about once a minute, except for a kind of which an API server that was started has
+# not seen a change yet. So a connection that is silent for longer may be dead, or in order.
 IDLE_S: Final = 90.0
+_LASTING_S: Final = 30.0  # a connection that held for so long was a success, with events or without
 _TURN_S: Final = 300  # the server ends a watch after one to two of these, so that load spreads
 
 
@@ -52,7 +56,7 @@ class Connected(msgspec.Struct, frozen=True):
 class Interrupted(msgspec.Struct, frozen=True, kw_only=True):
     """The watch does not run; it is tried again after *pause_s*."""
 
-    error: ClusterError | None  # None: the server has ended it in order
+    error: ClusterError | None  # None: the server has ended it in order, or was silent
     pause_s: float
 
 
@@ -68,6 +72,7 @@ async def watch(
     query: Query = (),
     pauses: Backoff,
     idle_s: float = IDLE_S,
+    lasting_s: float = _LASTING_S,
 ) -> AsyncGenerator[WatchEvent, None]:
     """Yield what has happened since *resource_version*, without an end.
 
@@ -76,21 +81,28 @@ async def watch(
     Close it with `contextlib.aclosing`, so that its connection is closed at once.
     """
     path = resource.collection(namespace)
+    clock = asyncio.get_running_loop()
     while True:
         problem: ClusterError | None = None
         asked = (*query, *_asked(resource_version, pauses))
+        lasting_from_s = math.inf
         try:
             async with session.stream(path, query=asked, idle_s=idle_s) as lines:
+                lasting_from_s = clock.time() + lasting_s
                 yield Connected()
                 async for line in lines:
                     event = _read_event(line, lines.asked)
                     resource_version = event.resource_version
                     pauses.reset()
                     yield event
+        except SilentError:
+            pass  # if the server is gone, the next attempt says so
         except ClusterError as error:
             if error.retry_after_s is None:
                 raise
             problem = error
+        if clock.time() >= lasting_from_s:
+            pauses.reset()
         pause_s = pauses.next_s(problem.retry_after_s or 0 if problem else 0)
         yield Interrupted(error=problem, pause_s=pause_s)
         await asyncio.sleep(pause_s)
