@@ -25,6 +25,7 @@ from tests.live.faults.fault import (
     KILLS,
     NOT_ANSWERED,
     NOT_FORWARDED,
+    OF_WATCHES,
     REFUSALS,
     Fault,
     Kind,
@@ -53,7 +54,8 @@ class Proxy:
         self.watched: set[Write] = set()  # writes during which a watch was open
         self.url = ""
         self.fault = fault
-        self.is_delivered = False
+        self.is_met = False  # the write has come
+        self.is_delivered = False  # and the fault is over
         self.kill: Callable[[], Awaitable[None]] = _no_process
         self._upstream = upstream
         self._http = http
@@ -92,20 +94,22 @@ class Proxy:
         write = self.journal.note(request.method, request.path, body)
         if self._watches:
             self.watched.add(write)
-        if self.fault is None or self.is_delivered or write != self.fault.write:
+        if self.fault is None or self.is_met or write != self.fault.write:
             return await self._forward(request, body)
-        return await self._fail(request, body, self.fault.kind)
+        if self.fault.kind in OF_WATCHES and not self._watches:
+            return await self._forward(request, body)
+        self.is_met = True
+        answer = await self._fail(request, body, self.fault.kind)
+        self.is_delivered = True
+        return answer
 
     async def _fail(self, request: web.BaseRequest, body: bytes, kind: Kind) -> web.StreamResponse:
         """Deliver the fault: this is its write."""
-        self.is_delivered = True
         if kind in REFUSALS:
             return _refuse(REFUSALS[kind])
         if kind is Kind.WATCHES_CUT:
-            self.is_delivered = bool(self._watches)
             self.cut_watches()
         if kind is Kind.WATCHES_EXPIRED:
-            self.is_delivered = bool(self._watches)
             self.expire_watches()
         answer: web.StreamResponse = web.Response()
         if kind not in NOT_FORWARDED:

@@ -194,8 +194,10 @@ async def _settled(stage: Stage, replicas: Replicas, proxy: Proxy) -> list[str]:
         wrong = await stage.end(stage.plan.world.steps[-1])
         wrong = wrong or wrong_status(stage.observer.now)
         wrong = wrong or _differing_metrics(await replicas.metrics(), stage.observer.now)
-        is_awaited = stage.plan.fault is not None and not proxy.is_delivered
-        within_s = STEP_WITHIN_S if wrong else _HIT_WITHIN_S if is_awaited else 0
+        if not wrong and (stage.plan.fault is None or proxy.is_delivered):
+            return []
+        is_missed = not wrong and not proxy.is_met
+        within_s = _HIT_WITHIN_S if is_missed else STEP_WITHIN_S
         if clock.time() >= began_s + within_s:
             return wrong
         await asyncio.sleep(_CALM_S)
