@@ -121,9 +121,8 @@ def test_a_quota_forced_in_past_validation_stops_nothing(
         lambda: bound_pods(api, namespace),
         lambda found: found == {"first"},
     )
-    now = api.get(elastic_quotas_path(namespace, "quota"))
-    corrected = now | {"spec": {"min": {"cpu": "2"}, "max": {"cpu": "2"}}}
-    api.replace(elastic_quotas_path(namespace, "quota"), corrected)
+    corrected = {"spec": {"min": {"cpu": "2"}, "max": {"cpu": "2"}}}
+    api.patch(elastic_quotas_path(namespace, "quota"), corrected)
     wait_until_hold(api, {namespace: {"first", "second"}})
 
 
