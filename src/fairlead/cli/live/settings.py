@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.cluster.kubernetes.live_rule_sets import LIVE_RULE_SETS, LiveRuleSet
 from fairlead.cli.input.findings import show_findings
+from fairlead.cluster.kubernetes.live_rule_sets import LIVE_RULE_SETS, LiveRuleSet
 from fairlead.errors import FairleadError, ManifestError
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import identify

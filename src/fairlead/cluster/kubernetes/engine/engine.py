@@ -21,6 +21,7 @@ from fairlead.cluster.kubernetes.watching.facts import Gone, Listed, Seen
 from fairlead.errors import ManifestError, StateError
 from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.text.documents import Document, cluster_document
+from fairlead.manifest.translate.assemble import with_name
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import WorkloadName
 from fairlead.model.execution.executor import OUTCOME_WITHIN_MS, Executor, Order
@@ -54,7 +55,7 @@ class Engine:
         """
         self.translator = Translator(policy)
         for each in given:
-            self.translator.changed(each)
+            self.translator.changed(with_name(each))
         self.translator.settle()
         errors = [each for each in self.translator.findings() if each.severity == "error"]
         if errors:
