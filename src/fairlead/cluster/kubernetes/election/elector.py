@@ -44,7 +44,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     why_not: str = ""  # why it does not lead
     acts_from_s: float = 0.0
     renewed_s: float = 0.0
-    problem: str = ""  # of the last request, if it failed
+    problem: str = ""  # of the last request that failed, until a write succeeds
 
     def hindrance(self, now_s: float, durations: Durations) -> str:
         """Return why no act may begin at *now_s*; "": it may."""
@@ -85,7 +85,9 @@ class Elector:
             return
         if lease is None:
             self._seen = None
-            self.standing = Standing(why_not="there is no lease yet")
+            # A write that is refused again and again is one problem, not a new one each time.
+            problem = self.standing.problem
+            self.standing = Standing(why_not="there is no lease yet", problem=problem)
             self._ask(self._written_as(None, transitions=0), now_s)
             return
         if self._seen is None or self._seen.version != lease.version:
