@@ -2,9 +2,11 @@
 
 A bind that failed is tried on other nodes at once, and on the same node after a pause that doubles
 with each failure. A workload that failed on several nodes waits as a whole: the fault may be its
-own. A pod whose eviction was refused is left alone for a while, so that a claim looks for other
-victims. A success ends the pause of its node, and that of the whole workload. A failure counts for
-ten minutes after its pause, so that one failure a day does not add up.
+own. So does one that was refused whatever the node, at once: its next claim would evict pods for
+room that it does not get either. A pod whose eviction was refused is left alone for a while, so
+that a claim looks for other victims. A success ends the pause of its node, and that of the whole
+workload. A failure counts for ten minutes after its pause, so that one failure a day does not add
+up.
 """
 
 from collections.abc import Collection, Container
@@ -41,18 +43,27 @@ class BackOff:
         self._victims: dict[PodKey, int] = {}  # until when each is left alone
 
     def bind_failed(
-        self, workload: WorkloadName, nodes: Collection[str | None], now_ms: int
+        self,
+        workload: WorkloadName,
+        nodes: Collection[str | None],
+        now_ms: int,
+        *,
+        is_on_any_node: bool = False,
     ) -> None:
         """Pause *workload* on *nodes*, on which one order failed; altogether if these are many.
 
-        None among *nodes*: it has no node there, as where quota is granted.
+        None among *nodes*: it has no node there, as where quota is granted. *is_on_any_node*: it
+        would have failed on others, too. Should that be wrong, another node is the next: the
+        pauses of *nodes* begin when the workload's ends.
         """
         known = self._nodes.setdefault(workload, {})
+        is_altogether = is_on_any_node or None in nodes
+        if is_altogether or len({*known, *nodes}) >= MOST_NODES:
+            self._workloads[workload] = pause = _next(self._workloads.get(workload), now_ms)
+            now_ms = pause.until_ms if is_on_any_node else now_ms
         for node in nodes:
             if node is not None:
                 known[node] = _next(known.get(node), now_ms)
-        if None in nodes or len(known) >= MOST_NODES:
-            self._workloads[workload] = _next(self._workloads.get(workload), now_ms)
 
     def bind_succeeded(self, workload: WorkloadName, nodes: Collection[str | None]) -> None:
         """End the pauses of *workload* on *nodes*, and altogether: the fault is not its own."""

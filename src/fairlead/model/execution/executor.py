@@ -240,11 +240,13 @@ class Executor:
         *,
         retry_after_ms: int = 0,
         is_overtaken: bool = False,
+        is_on_any_node: bool = False,
     ) -> tuple[PodId, ...]:
         """Undo *order* for all of its pods or for some, and return those that it is undone for.
 
         One that *is_overtaken* failed because the cluster had changed since the decision, so that
         the next plan may decide the same at once; after another failure it is held for a while.
+        *is_on_any_node*: pods were not bound, and would not have been to any other node.
 
         A pod of which a fact has shown otherwise in the meantime, or of which a later order is
         awaited, is left as it is.
@@ -256,7 +258,13 @@ class Executor:
         elif undone:
             self._undo_eviction(order, undone)
         if not is_overtaken:
-            self._hold_back(order, undone, now_ms, retry_after_ms)
+            self._hold_back(
+                order,
+                undone,
+                now_ms,
+                retry_after_ms=retry_after_ms,
+                is_on_any_node=is_on_any_node,
+            )
         return tuple([each.pod for each in undone])
 
     def overdue(self, now_ms: int) -> list[tuple[Order, tuple[PodId, ...]]]:
@@ -379,10 +387,17 @@ class Executor:
         self._undo_memory(order, pods)
 
     def _hold_back(
-        self, order: Order, undone: Sequence[Placement], now_ms: int, retry_after_ms: int
+        self,
+        order: Order,
+        undone: Sequence[Placement],
+        now_ms: int,
+        *,
+        retry_after_ms: int,
+        is_on_any_node: bool,
     ) -> None:
         if undone and order.verb == "bind":
-            self._back_off.bind_failed(order.workload, {each.node for each in undone}, now_ms)
+            nodes = {each.node for each in undone}
+            self._back_off.bind_failed(order.workload, nodes, now_ms, is_on_any_node=is_on_any_node)
         elif order.verb == "evict":
             for each in undone:
                 self._back_off.eviction_failed((order.workload, each.pod), now_ms, retry_after_ms)

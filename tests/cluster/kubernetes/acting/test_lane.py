@@ -117,6 +117,23 @@ def test_a_look_shows_the_pod_and_never_undoes_what_it_cannot_see(
     assert carried_out([look("p")], answer)[1] == said
 
 
+@pytest.mark.parametrize(
+    ("answers", "is_on_any_node"),
+    [
+        ([error(403)], True),
+        ([error(422)], True),
+        ([error(409), pod("p")], False),
+        ([error(500), pod("p"), pod("p")], False),
+    ],
+)
+def test_a_bind_without_a_right_or_a_form_would_be_refused_for_any_node(
+    answers: list[Answer], is_on_any_node: bool
+) -> None:
+    report = carried_out([bind("p")], *answers)[2].reports[-1]
+    assert isinstance(report, Outcome)
+    assert (report.result, report.is_on_any_node) == ("refused", is_on_any_node)
+
+
 def test_a_budget_is_respected_for_as_long_as_the_server_says() -> None:
     [report] = carried_out([evict("p")], BUDGET)[2].reports
     assert isinstance(report, Outcome)

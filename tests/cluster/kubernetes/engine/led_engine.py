@@ -7,6 +7,8 @@ carried out of it, and what becomes of each act.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from fairlead.cluster.kubernetes.acting.acts import Act, Bind, Evict, Look, Outcome, Result
 from fairlead.cluster.kubernetes.engine.engine import Carried, Engine
 from fairlead.cluster.kubernetes.engine.mailbox import Mail
@@ -154,9 +156,12 @@ class LedEngine:
         assert not isinstance(last, Look)
         return last
 
-    def end(self, name: str, result: Result, *, retry_after_ms: int = 0) -> None:
+    def end(
+        self, name: str, result: Result, *, retry_after_ms: int = 0, is_on_any_node: bool = False
+    ) -> None:
         """Tell what became of the last act about a pod."""
-        self.take(self.outcome(name, result, retry_after_ms=retry_after_ms))
+        outcome = self.outcome(name, result, retry_after_ms=retry_after_ms)
+        self.take(msgspec.structs.replace(outcome, is_on_any_node=is_on_any_node))
 
     def outcome(self, name: str, result: Result, *, retry_after_ms: int = 0) -> Outcome:
         """Return what became of the last act about a pod."""

@@ -56,6 +56,18 @@ def test_an_older_version_of_a_pod_does_not_undo_its_bind(is_reported_first: boo
     assert led.overdue() == []
 
 
+def test_a_pod_that_is_refused_on_any_node_waits_and_then_tries_another_node() -> None:
+    """Held at once for 1 s, in which it would only evict in vain; then n1 is the last choice."""
+    led = one_pod("n1", "n2")
+    assert led.decide() == ["bind a/p to n1"]
+    led.end("a/p", "refused", is_on_any_node=True)
+    assert led.decide() == []
+    led.pass_time(SECOND_MS - 1)
+    assert led.decide() == []
+    led.pass_time(1)
+    assert led.decide() == ["bind a/p to n2"]
+
+
 def test_a_refused_bind_goes_to_another_node_and_comes_back_after_a_pause() -> None:
     """A pod is refused by a node twice, so that it is held for 1 s and then for 2 s."""
     led = one_pod("n1", "n2")

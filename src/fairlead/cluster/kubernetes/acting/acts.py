@@ -65,3 +65,4 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     result: Result
     why: str = ""  # for people; "" if done
     retry_after_ms: int = 0  # how long the server wants not to be asked for it again
+    is_on_any_node: bool = False  # a refused bind would be refused for every other node, too

@@ -13,8 +13,11 @@ from fairlead.cluster.kubernetes.client.backoff import Backoff
 from fairlead.cluster.kubernetes.client.errors import (
     ApiError,
     ConflictError,
+    InvalidError,
     NotFoundError,
+    RefusedError,
     TooManyRequestsError,
+    UnauthorizedError,
 )
 from fairlead.errors import ClusterError
 from fairlead.manifest.text.values import Mapping
@@ -36,9 +39,17 @@ def is_conflict(problem: ApiError) -> bool:
 
 
 def refusal(act: Act, problem: ApiError) -> Outcome:
-    """Return the outcome of an act that the server certainly did not carry out."""
-    retry_after_ms = 1000 * (problem.retry_after_s or 0)
-    return Outcome(act=act, result="refused", why=str(problem), retry_after_ms=retry_after_ms)
+    """Return the outcome of an act that the server certainly did not carry out.
+
+    No right, a namespace that is terminating, a request of a wrong form: no node changes that.
+    """
+    return Outcome(
+        act=act,
+        result="refused",
+        why=str(problem),
+        retry_after_ms=1000 * (problem.retry_after_s or 0),
+        is_on_any_node=isinstance(problem, RefusedError | UnauthorizedError | InvalidError),
+    )
 
 
 def judge_conflict(act: Bind | Evict, found: Mapping | None, problem: ApiError) -> Outcome:

@@ -169,6 +169,7 @@ class Engine:
             pods,
             retry_after_ms=outcome.retry_after_ms,
             is_overtaken=outcome.result == "overtaken",
+            is_on_any_node=outcome.is_on_any_node,
         )
         self.translator.look_again(order.workload)
 
