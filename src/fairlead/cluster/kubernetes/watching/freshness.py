@@ -1,8 +1,8 @@
 """Whether all that is known of the cluster is of now: while it is not, nothing is bound or evicted.
 
-A kind is current while its watch runs. After an interruption it counts as current again once as
-much time has passed as the interruption took, one second at most: what happened meanwhile arrives
-within that.
+A kind is current while its watch runs. After a list, or an interruption, it counts as current once
+the watch runs and as much time has passed as it did not, one second at most: what happened
+meanwhile arrives within that.
 """
 
 from collections.abc import Callable
@@ -54,11 +54,10 @@ class Freshness:
         return self._missing is not None and not self._missing
 
     def listed(self, kind: GroupKind) -> None:
-        """Note that all objects of *kind* are known as of now."""
+        """Note that all objects of *kind* are known as of now, and no change is seen yet."""
         standing = self._kinds[kind]
         standing.was_listed = True
-        standing.current_from_s = 0.0
-        standing.stale_since_s = None
+        standing.stale_since_s = self._clock()
 
     def interrupted(self, kind: GroupKind) -> None:
         """Note that changes of *kind* are not seen any more."""
