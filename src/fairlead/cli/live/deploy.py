@@ -3,12 +3,12 @@
 import asyncio
 import os
 import re
-from collections.abc import Callable
 from typing import Any, Final
 
 import click
 from click.core import ParameterSource
 
+from fairlead.cli.live.names import MAX_NAMESPACE, reads_name
 from fairlead.cluster.kubernetes.install.render import (
     DEFAULT_IMAGE,
     DEFAULT_NAMESPACE,
@@ -30,23 +30,7 @@ Examples:
 
 The folder deploy/ of the repository has the same objects, for kustomize.
 """
-MAX_NAMESPACE: Final = 63
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _IMAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
-
-
-def _reads_name(max_length: int) -> Callable[[click.Context, click.Parameter, str], str]:
-    """Return a callback that takes names of Kubernetes: letters, digits and dashes."""
-
-    def read(_context: click.Context, _option: click.Parameter, text: str) -> str:
-        if len(text) > max_length or _NAME.fullmatch(text) is None:
-            raise click.BadParameter(
-                f"found {text!r}, expected at most {max_length} lower-case letters, digits and "
-                "dashes, such as fairlead"
-            )
-        return text
-
-    return read
 
 
 def _read_image(_context: click.Context, _option: click.Parameter, text: str) -> str:
@@ -70,7 +54,7 @@ def _read_image(_context: click.Context, _option: click.Parameter, text: str) ->
     "-n",
     "--namespace",
     metavar="NAME",
-    callback=_reads_name(MAX_NAMESPACE),
+    callback=reads_name(MAX_NAMESPACE),
     default=DEFAULT_NAMESPACE,
     show_default=True,
     help="Where to install; it is created if it is the default, and has to exist if not.",
@@ -78,7 +62,7 @@ def _read_image(_context: click.Context, _option: click.Parameter, text: str) ->
 @click.option(
     "--scheduler-name",
     metavar="NAME",
-    callback=_reads_name(MAX_SCHEDULER_NAME),
+    callback=reads_name(MAX_SCHEDULER_NAME),
     default=DEFAULT_SCHEDULER_NAME,
     show_default=True,
     help="Which pods to schedule: their schedulerName. Objects are named after it. A shadow looks "

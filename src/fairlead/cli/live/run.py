@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Final
 
 import click
+from click.core import ParameterSource
 
 from fairlead.cli.input.address import read_address
 from fairlead.cli.input.findings import show_findings
 from fairlead.cli.live.logs import LogForm, default_form, logging_to
+from fairlead.cli.live.names import MAX_NAMESPACE, reads_name
 from fairlead.cli.live.schedule import Wishes, schedule
 from fairlead.cli.live.settings import live_settings
 from fairlead.cli.live.shadow import run_shadow
@@ -32,6 +34,14 @@ Examples:
   fairlead run --shadow --policy {POLICY_NAMES[0]} --context prod
 """
 DEFAULT_SCHEDULER_NAME: Final = "fairlead"
+_WITHOUT_A_SHADOW: Final = {
+    "leader_elect": "--leader-elect",
+    "namespace": "-n",
+    "events": "--events",
+    "usage_store": "--usage-store",
+}
+"""Options about what a scheduler writes, and a shadow does not."""
+_MAX_SCHEDULER_NAME: Final = 253  # that of a Lease
 _INTERRUPTED: Final = 130
 
 
@@ -43,6 +53,7 @@ _INTERRUPTED: Final = 130
 @click.option(
     "--scheduler-name",
     metavar="NAME",
+    callback=reads_name(_MAX_SCHEDULER_NAME, may_have_dots=True),
     help="Start pods of this spec.schedulerName.  [default: fairlead; with --shadow that of the "
     "scheduler whose objects they are]",
 )
@@ -57,6 +68,7 @@ _INTERRUPTED: Final = 130
     "-n",
     "--namespace",
     metavar="NAME",
+    callback=reads_name(MAX_NAMESPACE),
     help="Where the Lease is; by default in the namespace of the pod or of the context.",
 )
 @click.option(
@@ -84,7 +96,9 @@ _INTERRUPTED: Final = 130
     "--log", type=click.Choice(["text", "json"]), help="By default text on a terminal, else JSON."
 )
 @click.option("--verbose", is_flag=True, help="Log the numbers of each decision.")
+@click.pass_context
 def command(
+    ctx: click.Context,
     policy: PolicyName,
     shadow: bool,
     kubeconfig: str,
@@ -109,6 +123,8 @@ def command(
             f"--policy {policy} cannot schedule a cluster yet: add --shadow to see what it would "
             f"do; {', '.join(LIVE_POLICIES)} can"
         )
+    if shadow:
+        _check_shadow(ctx, policy, scheduler_name)
     wanted = Wanted(kubeconfig=kubeconfig, context=context)
     access, findings = find_access(wanted, os.environ)
     show_findings(findings)
@@ -130,6 +146,20 @@ def command(
 
     with logging_to(sys.stderr, log or default_form(sys.stderr), is_verbose=verbose):
         asyncio.run(_until_signal(run))
+
+
+def _check_shadow(ctx: click.Context, policy: PolicyName, scheduler_name: str | None) -> None:
+    """Refuse options that a shadow has no use for. A variable of the environment is left alone."""
+    given = [
+        option
+        for name, option in _WITHOUT_A_SHADOW.items()
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"a shadow writes nothing: leave out {', '.join(given)}")
+    if scheduler_name is not None and policy not in LIVE_POLICIES:
+        note = f"note: --scheduler-name has no effect: objects of {policy} say whose pods they are"
+        click.echo(note, err=True)
 
 
 async def _until_signal(run: Callable[[asyncio.Event], Awaitable[None]]) -> None:
