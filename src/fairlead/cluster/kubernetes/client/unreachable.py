@@ -34,17 +34,20 @@ def _reason(error: Exception) -> str:
     match error:
         case aiohttp.ClientConnectorCertificateError():
             why = getattr(error.certificate_error, "verify_message", "") or "not valid"
-            return f"the certificate of the API server is not trusted ({shown(why)})"
+            return (
+                f"the certificate of the API server is not trusted ({shown(why)}); does the "
+                "kubeconfig have the certificate authority of this cluster?"
+            )
         case aiohttp.ClientConnectorSSLError():
             return "the TLS handshake failed; perhaps the port speaks plain http"
         case aiohttp.ClientProxyConnectionError():
             return "the proxy cannot be reached"
         case aiohttp.ClientHttpProxyError(status=status):
             return f"the proxy refused the connection with status {status}"
-        case aiohttp.ClientConnectorDNSError():
-            return "the host name cannot be resolved"
-        case aiohttp.ClientConnectorError(errno=errno.ECONNREFUSED):
-            return "the connection was refused: nothing listens there"
+        case aiohttp.ClientConnectorDNSError(host=host):
+            return f"the host name {shown(host)} cannot be resolved"
+        case aiohttp.ClientConnectorError(errno=errno.ECONNREFUSED, host=host, port=port):
+            return f"{shown(host)}:{port} refused the connection: nothing listens there"
         case aiohttp.ClientPayloadError() | aiohttp.ServerDisconnectedError():
             return "the connection was closed before the answer was complete"
         case aiohttp.ClientOSError(strerror=str(words)):
