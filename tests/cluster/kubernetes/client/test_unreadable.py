@@ -60,6 +60,29 @@ def test_a_line_is_an_event_or_an_api_error(line: bytes) -> None:
     assert not isinstance(found, ApiError) or str(found).isprintable()
 
 
+@pytest.mark.parametrize(
+    ("code", "body", "said"),
+    [
+        (404, "404 page not found\n", "404 page not found"),
+        (404, "nothing here", "404 nothing here"),
+        (
+            401,
+            '{"kind":"Status","reason":"Unauthorized","message":"Unauthorized"}',
+            "401 Unauthorized",
+        ),
+        (
+            401,
+            '{"kind":"Status","reason":"Unauthorized","message":"expired"}',
+            "401 Unauthorized expired",
+        ),
+        (502, "", "502"),
+    ],
+)
+def test_a_failure_says_nothing_twice(code: int, body: str, said: str) -> None:
+    error = answer_error(ASKED, code, body.encode())
+    assert str(error).partition(";")[0] == f"{ASKED}: {said}"
+
+
 @given(
     code=st.integers(300, 599),
     body=st.binary() | statuses.map(lambda each: json.dumps(each).encode()),

@@ -195,7 +195,7 @@ def answer_error(
     if status is not None:
         return status_error(asked, code, status, retry_after_s=retry_after_s, secret=secret)
     words = shown(body[: 4 * _SHOWN_CHARACTERS].decode(errors="replace"), secret)
-    found = f"{code} {words}" if words else str(code)
+    found = words if words.startswith(str(code)) else f"{code} {words}".strip()
     return _error_of_class(_class_of(code), asked, found, code, "", retry_after_s)
 
 
@@ -206,7 +206,8 @@ def status_error(
     if status.details is not None and status.details.retry_after_seconds is not None:
         retry_after_s = max(retry_after_s or 0, status.details.retry_after_seconds)
     reason, words = shown(status.reason or ""), shown(status.message or "", secret)
-    found = " ".join(each for each in (str(code), reason, words) if each)
+    said = (str(code), reason, words if words != reason else "")
+    found = " ".join(each for each in said if each)
     causes = [each.reason or "" for each in (status.details and status.details.causes) or ()]
     return _error_of_class(
         _class_of(code), asked, found, code, reason, retry_after_s, tuple(causes)
