@@ -81,7 +81,7 @@ def test_a_kind_is_followed_as_soon_as_its_crd_is_created(cluster: Cluster, api:
                 lambda: followed.versions(gadget).keys(),
                 lambda s: s == {"/a"},
             )
-            assert followed.freshness.is_current()
+            await eventually("all is current", followed.freshness.is_current)
 
     try:
         asyncio.run(story())
