@@ -1,6 +1,7 @@
 """``fairlead run``: schedules a live cluster, or compares itself with the scheduler that does."""
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -11,8 +12,10 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
+from fairlead import __version__
 from fairlead.cli.input.address import read_address
 from fairlead.cli.input.findings import show_findings
+from fairlead.cli.input.live_objects import cluster_title
 from fairlead.cli.live.logs import LogForm, default_form, logging_to
 from fairlead.cli.live.names import MAX_NAMESPACE, reads_name
 from fairlead.cli.live.schedule import Wishes, schedule
@@ -43,6 +46,8 @@ _WITHOUT_A_SHADOW: Final = {
 """Options about what a scheduler writes, and a shadow does not."""
 _MAX_SCHEDULER_NAME: Final = 253  # that of a Lease
 _INTERRUPTED: Final = 130
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 @click.command(epilog=EPILOG)
@@ -145,6 +150,8 @@ def command(
         return schedule(access, leadership, wishes, stop)
 
     with logging_to(sys.stderr, log or default_form(sys.stderr), is_verbose=verbose):
+        begins = f"schedules pods of {name}" if not shadow else "writes nothing, and compares"
+        _LOG.info("fairlead %s %s: %s, %s", __version__, begins, policy, cluster_title(access))
         asyncio.run(_until_signal(run))
 
 

@@ -7,8 +7,9 @@ which owns the lanes. Neither thread ever waits for the other.
 import asyncio
 import contextlib
 import gc
+import logging
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from fairlead.cluster.kubernetes.acting.acts import Act, Bind, Outcome
 from fairlead.cluster.kubernetes.acting.lane import Lane
@@ -20,6 +21,8 @@ from fairlead.cluster.kubernetes.watching.facts import Gone, ObjectFact, Seen
 from fairlead.cluster.kubernetes.watching.freshness import Freshness
 from fairlead.cluster.kubernetes.watching.last_seen import LastSeen
 from fairlead.model.plan import Plan
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 class Watcher(Protocol):
@@ -105,6 +108,9 @@ class EngineLink:
             each.planned(engine, plan, carried, took_s)
         if not self._is_frozen and not plan.is_cut:
             self._is_frozen = True
+            state = engine.state
+            counts = len(state.nodes), len(state.queues), len(state.workloads)
+            _LOG.info("all objects are listed: %d nodes, %d queues, %d workloads", *counts)
             freeze_what_is_there()
 
     def rested(self, engine: Engine, now_ms: int) -> None:
