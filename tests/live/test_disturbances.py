@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 import pytest
 
+from tests.live.audited import denials
 from tests.live.faults.admin import Admin, RefusedError
 from tests.live.faults.replicas import Replicas
 from tests.live.faults.run import Plan, perform
@@ -22,7 +23,15 @@ TAKEN_OVER_WITHIN_S: Final = 30.0  # a lease ends after 15 s
 
 
 def _run(cluster: Cluster, folder: Path, plan: Plan) -> list[str]:
-    return asyncio.run(perform(cluster, plan, folder)).problems
+    """Return what was wrong in a run, and what was denied to the scheduler.
+
+    An API server that starts denies everything until it has read the roles.
+    """
+    after_bytes = cluster.audit_log.stat().st_size
+    problems = asyncio.run(perform(cluster, plan, folder)).problems
+    if plan.may_have_gaps:
+        return problems
+    return problems + [each for user in plan.users for each in denials(cluster, user, after_bytes)]
 
 
 @pytest.mark.parametrize("servers", [["kube-apiserver"], ["etcd"], ["kube-apiserver", "etcd"]])

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from tests.live.audited import denials
 from tests.live.faults.campaign import Campaign, Runner, conduct, in_turns, record, say
 from tests.live.faults.fault import Kind
 from tools.k8s.cluster import Cluster
@@ -39,7 +40,9 @@ def campaign(runner: Runner, pytestconfig: pytest.Config) -> Iterator[Campaign]:
 def test_a_fault_at_any_write_leaves_the_same_outcome_and_breaks_no_rule(
     campaign: Campaign, runner: Runner, kind: Kind
 ) -> None:
+    after_bytes = runner.cluster.audit_log.stat().st_size
     own = [pair for pair in campaign.pairs if pair[1].kind is kind]
     chosen = in_turns(own, random.Random(SEED))
     wrong = conduct(campaign, runner, chosen, seconds=SECONDS / len(Kind))
+    assert denials(runner.cluster, "fairlead", after_bytes) == []
     assert not wrong, "\n".join([f"FAIRLEAD_FAULT_SEED={SEED}", *wrong])
