@@ -4,9 +4,10 @@ A bind that failed is tried on other nodes at once, and on the same node after a
 with each failure. A workload that failed on several nodes waits as a whole: the fault may be its
 own. So does one that was refused whatever the node, at once: its next claim would evict pods for
 room that it does not get either. A pod whose eviction was refused is left alone for a while, so
-that a claim looks for other victims. A success ends the pause of its node, and that of the whole
-workload. A failure counts for ten minutes after its pause, so that one failure a day does not add
-up.
+that a claim looks for other victims, and longer each time: where a budget allows none, every claim
+would otherwise ask for all of its pods again and again. A success ends the pause of its node, and
+that of the whole workload. A failure counts for ten minutes after its pause, so that one failure a
+day does not add up.
 """
 
 from collections.abc import Collection, Container
@@ -40,7 +41,7 @@ class BackOff:
         """Begin without a pause."""
         self._nodes: dict[WorkloadName, dict[str, _Pause]] = {}
         self._workloads: dict[WorkloadName, _Pause] = {}
-        self._victims: dict[PodKey, int] = {}  # until when each is left alone
+        self._victims: dict[PodKey, _Pause] = {}
 
     def bind_failed(
         self,
@@ -76,7 +77,9 @@ class BackOff:
 
     def eviction_failed(self, victim: PodKey, now_ms: int, retry_after_ms: int) -> None:
         """Leave *victim* alone for as long as the cluster said, and for a while at least."""
-        self._victims[victim] = now_ms + max(retry_after_ms, LEAST_VICTIM_PAUSE_MS)
+        pause = _next(self._victims.get(victim), now_ms, LEAST_VICTIM_PAUSE_MS)
+        pause.until_ms = max(pause.until_ms, now_ms + retry_after_ms)
+        self._victims[victim] = pause
 
     def forget_gone(self, known: Container[WorkloadName]) -> None:
         """End the pauses of workloads that are not *known* any more. Cost: each pause."""
@@ -93,7 +96,6 @@ class BackOff:
         Cost: each pause.
         """
         self._forget_old(now_ms)
-        self._victims = {key: at for key, at in self._victims.items() if at > now_ms}
         if not self._nodes and not self._workloads and not self._victims:
             return NOTHING_HELD
         return Holds(
@@ -108,7 +110,9 @@ class BackOff:
                     if pause.until_ms > now_ms
                 ]
             ),
-            victims=frozenset(self._victims),
+            victims=frozenset(
+                [key for key, pause in self._victims.items() if pause.until_ms > now_ms]
+            ),
         )
 
     def _forget_old(self, now_ms: int) -> None:
@@ -121,18 +125,20 @@ class BackOff:
                 del self._nodes[name]
         for name in [name for name, each in self._workloads.items() if each.until_ms <= since_ms]:
             del self._workloads[name]
+        for key in [key for key, each in self._victims.items() if each.until_ms <= since_ms]:
+            del self._victims[key]
 
     def next_ms(self, now_ms: int) -> int | None:
         """Return when the next pause ends; None: no pause stands."""
         ends = [
-            *self._victims.values(),
+            *[pause.until_ms for pause in self._victims.values()],
             *[pause.until_ms for pause in self._workloads.values()],
             *[pause.until_ms for nodes in self._nodes.values() for pause in nodes.values()],
         ]
         return min([at for at in ends if at > now_ms], default=None)
 
 
-def _next(before: _Pause | None, now_ms: int) -> _Pause:
+def _next(before: _Pause | None, now_ms: int, first_ms: int = FIRST_PAUSE_MS) -> _Pause:
     failures = before.failures + 1 if before is not None else 1
-    pause_ms = min(FIRST_PAUSE_MS << min(failures - 1, 16), LONGEST_PAUSE_MS)
+    pause_ms = min(first_ms << min(failures - 1, 16), LONGEST_PAUSE_MS)
     return _Pause(failures, now_ms + pause_ms)

@@ -239,6 +239,17 @@ def test_the_only_victim_is_tried_again_when_the_server_said_and_not_before() ->
     assert led.decide() == ["evict b/p"]
 
 
+def test_a_victim_that_is_refused_again_and_again_is_asked_for_more_and_more_seldom() -> None:
+    """10, 20, 40, 80, 160 and at most 300 s: a budget that allows none may stand for weeks."""
+    led = borrowed("b/p")
+    for pause_s in (10, 20, 40, 80, 160, 300, 300):
+        assert led.decide() == ["evict b/p"]
+        led.end("b/p", "refused")
+        led.pass_time(pause_s * SECOND_MS - 1)
+        assert led.decide() == []
+        led.pass_time(1)
+
+
 def test_a_victim_is_left_alone_for_ten_seconds_where_the_server_names_no_time() -> None:
     led = borrowed("b/p")
     led.decide()
