@@ -36,13 +36,10 @@ class FairleadProcess:
         self.module = module
         self.log = folder / f"{name}.log"
         self.port = free_ports(1)[0]
-        self.arguments = (
-            "run",
-            f"--kubeconfig={kubeconfig}",
-            f"--listen=127.0.0.1:{self.port}",
-            f"--namespace={LEASE_NAMESPACE}",
-            *arguments,
-        )
+        own = [f"--kubeconfig={kubeconfig}", f"--listen=127.0.0.1:{self.port}"]
+        if "--shadow" not in arguments:  # a shadow has no Lease, and refuses to be given a place
+            own.append(f"--namespace={LEASE_NAMESPACE}")
+        self.arguments = ("run", *own, *arguments)
         self._process = self._start()
         self._is_expected_to_run = True
 
