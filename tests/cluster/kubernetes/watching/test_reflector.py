@@ -139,6 +139,28 @@ def test_a_list_that_fails_is_tried_again_more_seldom_each_time(failure: Excepti
     followed(story)
 
 
+def test_a_problem_that_lasts_is_logged_once_a_minute_and_its_end_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The API server is down for 90 s, in which it is asked about ten times."""
+
+    async def story(found: Followed) -> None:
+        await asyncio.sleep(1)
+        found.cluster.refusals["pods"] = [error(500), *[broken(is_sent=False)] * 9]
+        found.cluster.of("pods").put_nowait(END)
+        await asyncio.sleep(300)
+        assert found.freshness.is_current()
+
+    caplog.set_level("INFO", "fairlead")
+    followed(story)
+    assert [each.getMessage().partition(";")[0] for each in caplog.records] == [
+        f"cannot watch Pod: {error(500)}".partition(";")[0],
+        f"cannot watch Pod: {broken(is_sent=False)}".partition(";")[0],
+        f"cannot watch Pod: {broken(is_sent=False)}".partition(";")[0],
+        "following Pod again",
+    ]
+
+
 def test_a_list_is_made_when_the_server_says_and_not_before() -> None:
     """The storage of a CRD is being initialised: 429 with Retry-After."""
 

@@ -5,7 +5,8 @@ with each failure, and for as long as it fails the kind is not current.
 """
 
 import logging
-from asyncio import sleep
+import math
+from asyncio import get_running_loop, sleep
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import Final
@@ -28,6 +29,8 @@ from fairlead.cluster.kubernetes.watching.facts import Gone, Listed, ObjectFact,
 from fairlead.cluster.kubernetes.watching.freshness import Freshness
 from fairlead.errors import ClusterError
 from fairlead.manifest.kinds import kind_title
+
+_SAY_AGAIN_S: Final = 60.0
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -60,6 +63,7 @@ class Reflector:
         self._pauses = Backoff(random)
         self._list_pauses = Backoff(random)
         self._listed_at = listed_at
+        self._problems = _Problems(kind_title(*kind))
         freshness.expect(kind)
 
     async def run(self) -> None:
@@ -74,12 +78,7 @@ class Reflector:
             except ClusterError as problem:
                 self._freshness.interrupted(self._kind)
                 pause_s = self._list_pauses.next_s(problem.retry_after_s or 0)
-                _LOG.warning(
-                    "cannot follow %s, next attempt in %.1f s: %s",
-                    kind_title(*self._kind),
-                    pause_s,
-                    problem,
-                )
+                self._problems.note("cannot follow", problem)
                 await sleep(pause_s)
 
     async def _list(self) -> str:
@@ -108,10 +107,35 @@ class Reflector:
             case Connected():
                 # No reset yet: a server that forgets each version at once answers like this, too.
                 self._freshness.resumed(self._kind)
+                self._problems.end()
             case Interrupted(error=error):
                 self._freshness.interrupted(self._kind)
                 if error is not None:
-                    title = kind_title(*self._kind)
-                    _LOG.warning("the watch of %s is interrupted: %s", title, error)
+                    self._problems.note("cannot watch", error)
             case Bookmark():
                 self._list_pauses.reset()
+
+
+class _Problems:
+    """Logs why a kind cannot be followed: each problem once, and once a minute while it lasts.
+
+    There is an attempt every second or so for each of a dozen kinds, and one API server that is
+    down would fill a log with the same line.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._said = ""
+        self._said_s = -math.inf
+
+    def note(self, what: str, problem: ClusterError) -> None:
+        now_s = get_running_loop().time()
+        said = f"{what} {self._title}: {problem}"
+        if said != self._said or now_s >= self._said_s + _SAY_AGAIN_S:
+            self._said, self._said_s = said, now_s
+            _LOG.warning("%s", said)
+
+    def end(self) -> None:
+        if self._said:
+            self._said = ""
+            _LOG.info("following %s again", self._title)
