@@ -5,13 +5,12 @@ the rules say, or at a fixed period. Its decisions are carried out, and everythi
 reported to a listener. Nothing is remembered of finished jobs, so memory is bounded by live work.
 """
 
-import gc
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Final, Protocol, TypeAlias
 
 from fairlead.errors import SimulationError
 from fairlead.model.axes import QueueName
+from fairlead.model.collector import rare_collections
 from fairlead.model.events import NodeAdded, NodeRemoved
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
@@ -23,25 +22,6 @@ from fairlead.sim.engine.live_jobs import Listener, LiveJobs
 from fairlead.sim.engine.past_use import PastUse
 from fairlead.sim.engine.simulation_rules import NodeChange, SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
-
-NEW_OBJECTS: Final = 20_000
-"""How many more may be there before a look: a few megabytes."""
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Let Python collect garbage rarely in the body, and as before after it.
-
-    By default the collector looks for cycles after every 700 new objects: several times in one
-    plan. A simulation makes and drops millions of objects and few cycles.
-    """
-    before, *older = gc.get_threshold()
-    gc.set_threshold(max(before, NEW_OBJECTS) if before else 0, *older)  # 0: it is off
-    try:
-        yield
-    finally:
-        gc.set_threshold(before, *older)
-
 
 LONGEST_YEARS: Final = 300
 LONGEST_MS: Final = LONGEST_YEARS * 365 * 86_400_000

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fairlead.sim.engine.simulation import NEW_OBJECTS, rare_collections
+from fairlead.model.collector import NEW_OBJECTS, rare_collections
 
 
 @pytest.fixture(autouse=True)
