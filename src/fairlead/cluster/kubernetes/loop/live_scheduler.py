@@ -30,6 +30,7 @@ from fairlead.cluster.kubernetes.loop.supervision import EndedError, Part, Super
 from fairlead.cluster.kubernetes.watching.following import Following
 from fairlead.cluster.kubernetes.watching.freshness import Freshness
 from fairlead.manifest.text.documents import Document
+from fairlead.model.collector import rare_collections
 from fairlead.policy.contract import PolicyName
 
 _EVICTIONS_AT_ONCE: Final = 8
@@ -87,7 +88,8 @@ class LiveScheduler:
             await asyncio.wait({stopping, leading}, return_when=asyncio.FIRST_COMPLETED)
             if leading.done() and not stopping.done():
                 leading.result()
-                await self._lead(stopping, watchers, tasks)
+                with rare_collections():
+                    await self._lead(stopping, watchers, tasks)
         finally:
             for each in (stopping, leading):
                 each.cancel()
