@@ -19,6 +19,7 @@ from fairlead.cluster.kubernetes.doctor.schedulers import (
     check_leaders,
 )
 from fairlead.cluster.kubernetes.doctor.webhooks import check_webhooks
+from fairlead.cluster.kubernetes.live_rule_sets import LIVE_POLICIES
 from fairlead.cluster.kubernetes.watching.kinds import kinds_to_watch, missing_kinds
 from fairlead.errors import ClusterError
 from fairlead.policy.contract import PolicyName
@@ -100,6 +101,8 @@ async def _check_kinds(session: Session, policy: PolicyName) -> Diagnosis:
         check="kinds",
         level="error",
         found=f"the API server does not serve {', '.join(sorted(missing))}",
-        cure="install the definitions of the scheduler whose objects they are; "
-        "kubectl create -k deploy/crds has those of quotas and pod groups",
+        cure="create their definitions: kubectl create -k deploy/crds"
+        if policy in LIVE_POLICIES
+        else "install the definitions of the scheduler whose objects they are, or name its rules "
+        "with --policy",
     )

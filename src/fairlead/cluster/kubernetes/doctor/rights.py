@@ -78,7 +78,7 @@ async def check_rights(
         check="rights",
         level="error" if user else "note",
         found=f"{whose} may not: {', '.join(missing[:_SHOWN])}{more}",
-        cure="apply the role again: fairlead deploy --no-crds | kubectl apply -f -"
+        cure="apply what fairlead deploy prints again, with the options of this installation"
         if user
         else "none, unless you run Fairlead as yourself: the installation has its own account",
     )

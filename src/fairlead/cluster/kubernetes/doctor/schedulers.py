@@ -100,7 +100,7 @@ async def check_installation(
                 level="warning",
                 found="not installed: a leader that was paused may place a pod where there is no "
                 "room any more",
-                cure="fairlead deploy --no-crds | kubectl apply -f -",
+                cure="apply what fairlead deploy prints again, without --no-fence",
             )
         )
     else:

@@ -28,9 +28,7 @@ async def check_webhooks(session: Session) -> list[Diagnosis]:
                     served[namespace] = frozenset(_ready_services(slices))
                 if service["name"] not in served[namespace]:
                     found.append(_without_server(resource.plural, name, webhook, service))
-    return found or [
-        Diagnosis(check="webhooks", level="ok", found="each has a server behind it, or is none")
-    ]
+    return found or [Diagnosis(check="webhooks", level="ok", found="none lacks its server")]
 
 
 def _ready_services(slices: list[Any]) -> Iterator[str]:
