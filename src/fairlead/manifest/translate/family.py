@@ -54,6 +54,9 @@ class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
     ``missing_claims``: where there are neither volumes nor claims for them, those of pods *fit* on
     every node, because a user may have left all of them out of a file; or the pods *wait*.
 
+    ``binds_volumes``: a claim that waits for its first pod is bound once that has a node, as
+    kube-scheduler sees to. Where nothing does, its pod would hold a place and never run: it waits.
+
     ``queue_totals``: where no pods are there at all, the status of queues says what they ask for
     and have. Pods may have been left out of a file; a cluster without pods asks for nothing.
 
@@ -69,6 +72,7 @@ class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
 
     missing_group: Literal["alone", "waits"] = "alone"
     missing_claims: Literal["fit", "wait"] = "fit"
+    binds_volumes: bool = True
     queue_totals: bool = True
     makes_pods: bool = True
     refuses_invalid: bool = True
@@ -84,6 +88,8 @@ OF_A_CLUSTER: Final = AssemblyRules(
     makes_pods=False,
     refuses_invalid=False,
 )
+OF_OUR_CLUSTER: Final = msgspec.structs.replace(OF_A_CLUSTER, binds_volumes=False)
+"""Of a cluster whose pods we bind: for now we bind no volumes."""
 
 
 AnyObject = TypeVar("AnyObject", bound=Object)

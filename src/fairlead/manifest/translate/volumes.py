@@ -246,6 +246,8 @@ class Volumes:
         if selected_node:
             chosen = LabelRequirement(key="metadata.name", operator="In", values=(selected_node,))
             return _Reach((NodeTerm(names=(chosen,)),), (), made)
+        if not self._rules.binds_volumes:
+            return Obstacle(code=CLAIM_NOT_BOUND, names=(claim,))
         asked.add((VolumeObject, ""))
         choice = self._choice(spec, storage_class)
         kept = choice.kept.get(claim)

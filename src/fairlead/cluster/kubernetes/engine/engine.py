@@ -22,6 +22,7 @@ from fairlead.errors import ManifestError, StateError
 from fairlead.manifest.core.objects import PodObject
 from fairlead.manifest.text.documents import Document, cluster_document
 from fairlead.manifest.translate.assemble import with_name
+from fairlead.manifest.translate.family import OF_OUR_CLUSTER, AssemblyRules
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import WorkloadName
 from fairlead.model.execution.executor import OUTCOME_WITHIN_MS, Executor, Order
@@ -48,12 +49,17 @@ class Carried(msgspec.Struct, frozen=True):
 class Engine:
     """The state of a cluster under one rule set, and what is decided about it."""
 
-    def __init__(self, policy: PolicyName, given: Iterable[Document] = ()) -> None:
+    def __init__(
+        self,
+        policy: PolicyName,
+        given: Iterable[Document] = (),
+        rules: AssemblyRules = OF_OUR_CLUSTER,
+    ) -> None:
         """Begin with nothing seen; *given* are objects that are in no cluster, such as settings.
 
         Raises ManifestError if one of them cannot be read.
         """
-        self.translator = Translator(policy)
+        self.translator = Translator(policy, rules)
         for each in given:
             self.translator.changed(with_name(each))
         self.translator.settle()

@@ -17,6 +17,7 @@ from fairlead.cluster.kubernetes.shadow.thread import ShadowThread
 from fairlead.cluster.kubernetes.watching.following import Following
 from fairlead.cluster.kubernetes.watching.freshness import Freshness
 from fairlead.manifest.text.documents import Document
+from fairlead.manifest.translate.family import OF_A_CLUSTER
 from fairlead.policy.contract import PolicyName
 
 _ENDS_WITHIN_S: Final = 10.0
@@ -42,7 +43,7 @@ class LiveShadow:
         self.comparison = Comparison()
         self._access = access
         self._policy = policy
-        self._engine = Engine(policy, given)
+        self._engine = Engine(policy, given, OF_A_CLUSTER)
         self._mailbox = Mailbox()
         self._event_loop = asyncio.get_running_loop()
         self._freshness = Freshness(self._event_loop.time)
