@@ -47,8 +47,12 @@ async def follow(
     *,
     before_watching: Callable[[], None] = lambda: None,
     added: str = "",
+    stale: Seen | None = None,
 ) -> Seen:
-    """Follow a cluster during *story*, which gets the names of the queues of each showing."""
+    """Follow a cluster during *story*, which gets the names of the queues of each showing.
+
+    *stale* gets the kinds that are not current.
+    """
     access = access_to(server)
     objects = await read_cluster(access, kinds_to_read("kai"))
     before_watching()
@@ -56,8 +60,10 @@ async def follow(
     state = FollowedState("kai", rules_without(()), [None], objects=objects, added=files)
     seen: Seen = []
 
-    def show(_stale: list[str]) -> None:
+    def show(not_current: list[str]) -> None:
         [assembled] = state.settle()
+        if stale is not None:
+            stale.append(not_current)
         seen.append(sorted(assembled.state.queues))
 
     following = asyncio.create_task(follow_cluster(access, objects, state, show))
@@ -89,6 +95,18 @@ def test_the_state_is_shown_at_once_and_after_each_change(server: CannedApi) -> 
 
     seen = asyncio.run(follow(server, story))
     assert seen == [["a"], ["a", "b"], ["b"]]
+
+
+def test_all_kinds_are_current_once_their_watches_run(server: CannedApi) -> None:
+    server.put(queue("a"))
+    stale: Seen = []
+
+    async def story(seen: Seen) -> None:
+        await until(lambda: bool(seen))
+        server.put(queue("b"))
+        await until(lambda: ["a", "b"] in seen and stale[-1] == [])
+
+    asyncio.run(follow(server, story, stale=stale))
 
 
 def test_what_happens_between_the_reading_and_the_watch_is_seen(server: CannedApi) -> None:

@@ -30,6 +30,7 @@ async def follow_cluster(
     """
     session = watches_session(access)
     freshness = Freshness(time.monotonic)
+    freshness.require(frozenset())  # what is followed are the kinds that were read
     reflectors = [
         Reflector(
             session,
@@ -46,7 +47,8 @@ async def follow_cluster(
     try:
         shown_stale: list[str] | None = None
         while not state.has_other_shards():
-            stale = freshness.not_current()
+            # What was read a moment ago is current, although no watch runs yet.
+            stale = [] if shown_stale is None else freshness.not_current()
             if state.is_changed or stale != shown_stale:
                 show(stale)
                 shown_stale = stale
