@@ -100,7 +100,7 @@ def _left_out(refusal: Refusal) -> Finding:
         code="forbidden",
         file=CLUSTER,
         message=f"found that you may not list {name}, so they are left out",
-        fix=f"grant get and list on {name}, as the ClusterRole {_VIEWER} does",
+        fix=f"grant list on {name}, as the ClusterRole {_VIEWER} does",
     )
 
 

@@ -134,7 +134,7 @@ async def _list_all(
 def _nothing_allowed(refused: Mapping[GroupKind, Refusal]) -> ClusterError:
     first = next(iter(refused.values())).error
     return ClusterError(
-        f"the user may list none of the {len(refused)} kinds that are read; grant get and list on "
+        f"the user may list none of the {len(refused)} kinds that are read; grant list on "
         f"them with a ClusterRole, or use another context; the first answer was: {first}"
     )
 
