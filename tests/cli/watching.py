@@ -35,7 +35,9 @@ class Watching:
             left_s = deadline - time.monotonic()
             readable, _, _ = select.select([self.output], [], [], max(0.0, left_s))
             assert readable, f"not printed in time; so far:\n{self.printed}"
-            self.printed += os.read(self.output, 65536).decode()
+            printed = os.read(self.output, 65536)
+            assert printed, f"it ended; before that:\n{self.printed}"
+            self.printed += printed.decode()
         return self.printed
 
     def end(self) -> int:
