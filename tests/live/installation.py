@@ -4,6 +4,7 @@ The roles get names and subjects of their own, so that a test that installs and 
 of deploy/ does not take the rights of other tests away.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
@@ -37,9 +38,15 @@ def install_kinds(api: Api, *, with_older_group: bool) -> None:
     ]
     if with_older_group:
         kinds += [_in_older_group(each) for each in kinds]
-    for each in kinds:
+    create_definitions(api, kinds)
+
+
+def create_definitions(api: Api, definitions: Iterable[Object]) -> None:
+    """Create definitions of kinds, and wait until all the kinds are served."""
+    created = list(definitions)
+    for each in created:
         api.create(DEFINITIONS, each)
-    for each in kinds:
+    for each in created:
         _wait_until_served(api, each)
 
 
