@@ -24,9 +24,10 @@ def shadow_table(comparison: Comparison, running: str) -> str:
         return "nothing was compared: not all objects were known yet\n"
     counts = comparison.counts
     lag = format_duration(comparison.longest_lag_ms)
+    since = moment_text(comparison.since_ms)
     both, alike = counts["started by both"], counts["on the same node"]
     lines = [
-        f"compared with the running scheduler ({running}) since {moment_text(comparison.since_ms)}:",
+        f"compared with the running scheduler ({running}) since {since}:",
         f"  started by both: {both}, {alike} of them on the same node, at most {lag} later by it",
         f"  evicted by both: {counts['evicted by both']}",
         *(f"  {title}: {counts[kind]}" for kind, title in _TITLES.items()),
