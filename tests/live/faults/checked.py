@@ -136,5 +136,5 @@ class EarlierDatetime(datetime.datetime):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGUSR1, set_clock_back)
-    live_scheduler.Engine = CheckedEngine  # type: ignore[attr-defined]
+    live_scheduler.Engine = CheckedEngine  # type: ignore[attr-defined, assignment]
     main(prog_name="fairlead")
