@@ -9,7 +9,7 @@ from typing import Any, Final
 from fairlead.cluster.kubernetes.watching.facts import Gone, Listed, ObjectFact
 from fairlead.manifest.text.values import Mapping, Value
 
-_MOST_SETTLED: Final = 50_000
+_MOST_SETTLED: Final = 10_000  # the state knows a pod within seconds, and 1,000 are bound in one
 
 
 class LastSeen:
