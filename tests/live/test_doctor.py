@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,6 @@ from tests.live.installation import LEASE_NAMESPACE
 from tests.live.kubectl import Kubectl
 from tests.live.nodes import create_node
 from tests.live.pods import bind_pod, create_pod, wait_until_bound
-from tests.live.waiting import wait_until
 from tools.k8s.cluster import Cluster
 
 Examine = Callable[..., dict[str, list[Object]]]
@@ -149,8 +147,5 @@ def test_another_scheduler_that_serves_our_name_is_an_error(
     create_pod(api, namespace, "theirs", cpu="1", memory="")
     bind_pod(api, namespace, "theirs", "node-1")
 
-    def look() -> Any:
-        return examine("-n", LEASE_NAMESPACE, code=1)["one scheduler for a name"][0]
-
-    found = wait_until("the bind is as old as the term", look)
+    (found,) = examine("-n", LEASE_NAMESPACE, code=1)["one scheduler for a name"]
     assert f"{namespace}/theirs" in found["found"]

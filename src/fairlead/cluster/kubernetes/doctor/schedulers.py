@@ -121,7 +121,8 @@ def _is_bound_by_other(pod: Any, since: datetime) -> bool:
     for each in pod.get("status", {}).get("conditions") or ():
         if each.get("type") == "PodScheduled" and each.get("status") == "True":
             bound = _moment(each.get("lastTransitionTime"))
-            return bound is not None and bound > since
+            # Conditions have whole seconds; what the leader itself has bound names its term.
+            return bound is not None and bound >= since.replace(microsecond=0)
     return False
 
 
