@@ -82,10 +82,12 @@ def test_a_kind_is_found_in_the_version_that_is_preferred_while_its_crd_exists(
     assert found(cluster, newest_last) == {}
     api.create(DEFINITIONS, definition)
     try:
-        served = wait_until("Gadget is found", lambda: found(cluster, newest_last))
-        assert served == {
-            (GROUP, "Gadget"): Resource(group=GROUP, version="v1beta1", plural="gadgets")
-        }
+        gadgets = Resource(group=GROUP, version="v1beta1", plural="gadgets")
+        wait_until(  # versions come to be served one after the other
+            "Gadget is found in its preferred version",
+            lambda: found(cluster, newest_last),
+            lambda seen: seen == {(GROUP, "Gadget"): gadgets},
+        )
     finally:
         api.delete(f"{DEFINITIONS}/gadgets.{GROUP}")
     wait_until("no Gadget is found", lambda: found(cluster, newest_last), lambda seen: not seen)
