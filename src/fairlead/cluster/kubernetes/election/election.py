@@ -32,7 +32,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def steady_s() -> float:
-    """Return the seconds of a clock that nobody sets."""
+    """Return the seconds of a clock that is never set."""
     return time.clock_gettime(_CLOCK)
 
 
